@@ -1,0 +1,44 @@
+# For people: the build itself is CMakeLists.txt.
+#
+# `make demo` and `make test` set the machine up first (Debian packages).
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+all: build/build.ninja ## build/weir, build/libweir.a, build/libweir.so
+	@cmake --build build
+
+build/build.ninja:
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+
+setup: ## install the Debian packages that are missing
+	@tools/setup
+
+demo: setup all ## drop the duplicates of a bundled real stream and show the error made
+	@tools/demo build/weir
+
+test: setup ## every test, as CI runs them
+	@tools/test
+
+check: all ## the quick tests only (no sanitizers, no linters)
+	@tools/test quick
+
+bench: setup all ## speed and memory, against other tools, as ratios in one run
+	@bench/run build
+
+accuracy: setup all ## error rates on the reference streams: recent, stable, oracle, limit
+	@build/weir-accuracy
+
+install: all ## into $(PREFIX), under $(DESTDIR)
+	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+
+format: ## lay out the source with clang-format
+	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
+
+clean: ## remove everything that was built
+	@rm -rf build build-*
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+.PHONY: all setup demo test check bench accuracy install format clean help

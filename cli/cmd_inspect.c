@@ -1,0 +1,248 @@
+/* cmd_inspect.c - weir inspect: what a snapshot holds.
+ *
+ * Reads the whole file as a run would, so what it prints has been checked.
+ * Notes that are text of the form `name=value`, one a line, are shown by name
+ * and value; other notes only by their length.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "opts.h"
+#include "report.h"
+#include "weir.h"
+
+enum { INSPECT_JSON = 1 };
+
+static const opt_entry inspect_table[] = {
+    {INSPECT_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, NULL, true,
+     "Print one JSON object instead of text.", NULL},
+    {0},
+};
+
+/* --- notes ----------------------------------------------------------------------- */
+
+/* Step through a note of name=value lines; false at the end or where it is not one. */
+static bool next_line(const char **at, const char *end, const char **name, int *name_length,
+                      const char **value, int *value_length) {
+    if (*at >= end) return false;
+    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+    const char *equals = stop ? memchr(*at, '=', (size_t)(stop - *at)) : NULL;
+    if (!equals) return false;
+    *name = *at;
+    *name_length = (int)(equals - *at);
+    *value = equals + 1;
+    *value_length = (int)(stop - equals - 1);
+    *at = stop + 1;
+    return true;
+}
+
+static bool is_text(const char *note, size_t length) {
+    const char *at = note, *end = note + length, *name, *value;
+    int n, v;
+    if (memchr(note, 0, length)) return false;
+    while (next_line(&at, end, &name, &n, &value, &v)) {
+    }
+    return length && at == end;
+}
+
+static void note_text(const char *note, size_t length) {
+    const char *at = note, *end = note + length, *name, *value;
+    int n, v;
+    if (!is_text(note, length)) {
+        printf("  %zu bytes\n", length);
+        return;
+    }
+    while (next_line(&at, end, &name, &n, &value, &v))
+        printf("  %-14.*s %.*s\n", n, name, v, value);
+}
+
+static void json_slice(const char *text, int length) {
+    char *copy = strndup(text, (size_t)length);
+    report_json_string(stdout, copy ? copy : "");
+    free(copy);
+}
+
+static void note_json(const char *note, size_t length) {
+    const char *at = note, *end = note + length, *name, *value;
+    int n, v;
+    bool first = true;
+    if (!is_text(note, length)) return;
+    fputs(",\"values\":{", stdout);
+    while (next_line(&at, end, &name, &n, &value, &v)) {
+        if (!first) putchar(',');
+        json_slice(name, n);
+        putchar(':');
+        json_slice(value, v);
+        first = false;
+    }
+    putchar('}');
+}
+
+/* --- filters --------------------------------------------------------------------- */
+
+static void detail_text(void *context, const char *name, const char *value, const char *meaning) {
+    (void)context;
+    printf("  %-14s %-14s %s\n", name, value, meaning);
+}
+
+static void filter_text(const weir_filter *filter) {
+    weir_filter_info info;
+    weir_filter_get_info(filter, &info);
+    char a[32], b[32];
+    report_spec_line(stdout, "  spec           ", filter);
+    printf("  %-14s %llu\n", "offered", (unsigned long long)info.offered);
+    printf("  %-14s %llu (%.2f%%)\n", "seen", (unsigned long long)info.seen,
+           info.offered ? 100.0 * (double)info.seen / (double)info.offered : 0);
+    printf("  %-14s %s, %.1f%% full%s\n", "memory", weir_print_size(a, info.memory),
+           100 * info.fill, info.overfull ? ", forgetting" : ", nothing forgotten");
+    printf("  %-14s at most %s; by the fill %s now\n", "false pos.",
+           weir_print_rate(a, info.fpr_bound), weir_print_rate(b, info.fpr_now));
+    weir_filter_details(filter, detail_text, NULL);
+}
+
+static void detail_json(void *context, const char *name, const char *value, const char *meaning) {
+    bool *first = context;
+    if (!*first) putchar(',');
+    *first = false;
+    report_json_string(stdout, name);
+    fputs(":{\"value\":", stdout);
+    report_json_string(stdout, value);
+    fputs(",\"meaning\":", stdout);
+    report_json_string(stdout, meaning);
+    putchar('}');
+}
+
+static void filter_json(const weir_filter *filter) {
+    weir_filter_info info;
+    weir_filter_get_info(filter, &info);
+    char *spec = report_spec(filter);
+    fputs(",\"spec\":", stdout);
+    report_json_string(stdout, spec ? spec : info.name);
+    free(spec);
+    printf(",\"filter\":\"%s\",\"seed\":\"0x%016llx\",\"offered\":%llu,\"seen\":%llu", info.name,
+           (unsigned long long)info.seed, (unsigned long long)info.offered,
+           (unsigned long long)info.seen);
+    printf(",\"memory\":%llu,\"fill\":", (unsigned long long)info.memory);
+    report_json_number(stdout, info.fill);
+    fputs(",\"fpr_bound\":", stdout);
+    report_json_number(stdout, info.fpr_bound);
+    fputs(",\"fpr_now\":", stdout);
+    report_json_number(stdout, info.fpr_now);
+    printf(",\"overfull\":%s,\"details\":{", info.overfull ? "true" : "false");
+    bool first = true;
+    weir_filter_details(filter, detail_json, &first);
+    putchar('}');
+}
+
+/* --- parts ------------------------------------------------------------------------- */
+
+static void show_part(weir_snapshot *snapshot, const weir_snapshot_part *part, bool json) {
+    if (!strcmp(part->kind, "filter")) {
+        weir_filter *filter = weir_snapshot_take_filter(snapshot, part->name);
+        if (filter && json) filter_json(filter);
+        if (filter && !json) filter_text(filter);
+        weir_filter_free(filter);
+    } else if (!strcmp(part->kind, "audit")) {
+        weir_audit *audit = weir_snapshot_take_audit(snapshot, part->name);
+        if (audit && json) fputs(",\"report\":", stdout), report_audit_json(stdout, audit);
+        if (audit && !json) fputs("  ", stdout), report_audit_line(stdout, audit), putchar('\n');
+        weir_audit_free(audit);
+    } else {
+        size_t length;
+        const char *note = weir_snapshot_note(snapshot, part->name, &length);
+        if (note && json) note_json(note, length);
+        if (note && !json) note_text(note, length);
+    }
+}
+
+static void show_text(weir_snapshot *snapshot, const char *path) {
+    size_t count = weir_snapshot_count(snapshot);
+    printf("%s: %zu part%s, every byte checked\n", path, count, count == 1 ? "" : "s");
+    for (size_t i = 0; i < count; i++) {
+        weir_snapshot_part part;
+        char size[32];
+        weir_snapshot_get_part(snapshot, i, &part);
+        if (!strcmp(part.name, part.kind))
+            printf("\n%s (%s)\n", part.kind, weir_print_size(size, part.bytes));
+        else
+            printf("\n%s '%s' (%s)\n", part.kind, part.name, weir_print_size(size, part.bytes));
+        show_part(snapshot, &part, false);
+    }
+}
+
+static void show_json(weir_snapshot *snapshot, const char *path) {
+    fputs("{\"file\":", stdout);
+    report_json_string(stdout, path);
+    fputs(",\"parts\":[", stdout);
+    for (size_t i = 0; i < weir_snapshot_count(snapshot); i++) {
+        weir_snapshot_part part;
+        weir_snapshot_get_part(snapshot, i, &part);
+        printf("%s{\"name\":\"%s\",\"kind\":\"%s\",\"bytes\":%llu", i ? "," : "", part.name,
+               part.kind, (unsigned long long)part.bytes);
+        show_part(snapshot, &part, true);
+        putchar('}');
+    }
+    puts("]}");
+}
+
+static int run_inspect(int argc, char **argv) {
+    opt_parser parser;
+    bool json = false;
+    opt_init(&parser, &cmd_inspect, argc, argv);
+    for (int id; (id = opt_next(&parser)) != OPT_END;) {
+        if (id == OPT_WRONG) return EXIT_TROUBLE;
+        if (id < 0) return opt_show_help(&cmd_inspect, id);
+        if (id == INSPECT_JSON) json = true;
+    }
+    if (parser.operands == 0) return cli_error("a snapshot is missing: weir inspect FILE");
+    int code = EXIT_DONE;
+    for (int i = 0; i < parser.operands; i++) {
+        weir_snapshot *snapshot;
+        weir_error err;
+        if (weir_snapshot_read(&snapshot, argv[i], &err) != WEIR_OK) {
+            code = cli_error("%s", err.message);
+            continue;
+        }
+        if (i && !json) putchar('\n');
+        if (json)
+            show_json(snapshot, argv[i]);
+        else
+            show_text(snapshot, argv[i]);
+        weir_snapshot_free(snapshot);
+    }
+    int finish = cli_finish_stdout();
+    return code == EXIT_DONE ? finish : code;
+}
+
+static const opt_section inspect_sections[] = {
+    {"EXAMPLES",
+     "    weir inspect seen.weir\n"
+     "    weir inspect --json seen.weir"},
+    {"EXIT STATUS",
+     "= 0\nThe snapshot is sound.\n\n"
+     "= 2\nIt is not, or cannot be read: one line on standard error says why."},
+    {0},
+};
+
+const opt_command cmd_inspect = {
+    .name = "inspect",
+    .operands = "SNAPSHOT...",
+    .operand_glob = "*.weir",
+    .summary = "show what a snapshot holds, and check it",
+    .description =
+        "Reads a snapshot (a file written by `weir dedup --state`, `weir merge` or the library), "
+        "checks every byte of it and prints what it holds: the filter with its full spec, how "
+        "full it is and how it stands; the audit; and how far the run that wrote it had come.\n"
+        "\n"
+        "With `--json` it prints one object for each file, with an array `parts`. Every part has "
+        "`name`, `kind` (`filter`, `audit` or `note`) and `bytes`. A filter adds `spec`, "
+        "`filter`, `seed`, `offered`, `seen`, `memory`, `fill`, `fpr_bound`, `fpr_now`, "
+        "`overfull` and `details` (by name, each with `value` and `meaning`); an audit adds "
+        "`report`, as in weir-dedup(1); a note of a run adds `values`.",
+    .options = inspect_table,
+    .sections = inspect_sections,
+    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-merge(1)`",
+    .run = run_inspect,
+};

@@ -1,0 +1,97 @@
+/* opts.h - one table per command, from which everything else is made.
+ *
+ * A command is described once: its options with their arguments, defaults and
+ * meanings, and the sections of its manual page. The parser, `-h`, `--help`,
+ * the man pages and the shell completions all read that table, so that none
+ * of them can say something that another does not.
+ *
+ * Texts in the tables use a small markup: a blank line ends a paragraph,
+ * `backquotes` mark what is typed, lines indented by four spaces are kept as
+ * they are (examples), and a paragraph whose first line begins with "= " is an
+ * item: the rest of that line is its term, the following lines its text.
+ */
+#ifndef WEIR_OPTS_H
+#define WEIR_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum {
+    OPT_FLAG,    /* takes no argument */
+    OPT_VALUE,   /* takes one: --name VALUE, --name=VALUE, -nVALUE, -n VALUE */
+    OPT_OPTIONAL /* may take one, but only as --name=VALUE */
+} opt_arity;
+
+typedef struct {
+    int id;               /* for the command's switch; from 1 up */
+    const char *name;     /* long name */
+    char letter;          /* short name, or 0 */
+    opt_arity arity;
+    const char *argument; /* what stands for the value: "FILE" */
+    const char *choices;  /* "new|seen": the only values allowed; NULL: any */
+    const char *standard; /* default as shown, or NULL */
+    const char *group;    /* heading under which it is listed */
+    bool brief;           /* also in the one-screen help */
+    const char *meaning;  /* one sentence */
+    const char *more;     /* further paragraphs for --help and the man page, or NULL */
+} opt_entry;
+
+typedef struct {
+    const char *heading;
+    const char *text;
+} opt_section;
+
+typedef struct opt_command {
+    const char *name;
+    const char *operands;    /* "[FILE...]" */
+    const char *operand_glob; /* which files completions offer, "*" for all */
+    const char *summary;     /* one line, after "weir-dedup - " */
+    const char *description;
+    const opt_entry *options; /* ends with a name of NULL */
+    const opt_section *sections; /* ends with a heading of NULL */
+    const char *see_also;
+    int (*run)(int argc, char **argv);
+} opt_command;
+
+/* The commands, ending with NULL; weir itself is not among them. */
+extern const opt_command *const cli_commands[];
+extern const opt_command cmd_weir, cmd_dedup, cmd_inspect, cmd_merge, cmd_help;
+
+/* Parsing: feed argv to opt_next() until it returns 0. Options and operands
+ * may be mixed; "--" ends the options. argv is reordered so that the operands
+ * are argv[0 .. operands) when it is done. */
+typedef struct {
+    const opt_command *command;
+    int argc;
+    char **argv;
+    int at;          /* next word */
+    const char *cluster; /* rest of a word of short options, or NULL */
+    bool ended;      /* past "--" */
+    int operands;    /* collected so far */
+    const char *value; /* of the option just returned, or NULL */
+} opt_parser;
+
+enum {
+    OPT_END = 0,
+    OPT_WRONG = -1, /* a message has been printed */
+    OPT_HELP = -2,  /* -h */
+    OPT_HELP_ALL = -3 /* --help */
+};
+
+/* argv[0] is the command's name and is skipped. */
+void opt_init(opt_parser *parser, const opt_command *command, int argc, char **argv);
+int opt_next(opt_parser *parser);
+
+/* After OPT_HELP and OPT_HELP_ALL: print what was asked for; returns the exit code. */
+int opt_show_help(const opt_command *command, int which);
+
+/* The command of that name, or NULL. */
+const opt_command *opt_find_command(const char *name);
+
+/* Complain about a word that is none of `names` ("a|b|c"), naming the nearest. */
+int opt_complain(const char *what, const char *word, const char *names);
+
+/* True if word is one of "a|b|c"; *index says which, if wanted. */
+bool opt_is_choice(const char *word, const char *names, int *index);
+
+#endif

@@ -1,0 +1,20 @@
+/* progress.h - one line that shows how a run is doing. */
+#ifndef WEIR_PROGRESS_H
+#define WEIR_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum { PROGRESS_AUTO, PROGRESS_ON, PROGRESS_OFF } progress_mode;
+
+/* AUTO shows it if standard error is a terminal. total: bytes of input, or 0
+ * if not known. done: bytes that an earlier run has read. */
+void progress_start(progress_mode mode, uint64_t total, uint64_t done);
+
+/* Tell how far it is; cheap, call it after every batch. */
+void progress_update(uint64_t records, uint64_t seen, uint64_t bytes);
+
+/* Remove the line from the screen, before something else is written there. */
+void progress_clear(void);
+
+#endif

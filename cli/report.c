@@ -1,0 +1,212 @@
+/* report.c - the totals of a run, for people and for machines.
+ *
+ * Both forms say the same; the JSON form is one object on one line whose keys
+ * do not change from version to version (new ones may be added).
+ */
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec_text.h"
+
+const char report_json_keys[] =
+    "= version, filter\nthe version of weir, and the full spec of the filter, its seed included\n\n"
+    "= records\nrecords read; the sum of the next five\n\n"
+    "= new, seen\nverdicts of the filter\n\n"
+    "= missing, bad, late\nrecords without the key, malformed, and later than `--lateness`\n\n"
+    "= passed\nhow many of those three were let through\n\n"
+    "= bytes_in, bytes_out\nbytes read, after decompression, and bytes written, after compression\n\n"
+    "= seconds, records_per_second\nof this run, also when it resumed another\n\n"
+    "= resumed\ntrue if it continued an earlier run\n\n"
+    "= memory, fill, overfull\nbytes held by the filter, share of it in use (0 to 1), and whether "
+    "it has begun to forget\n\n"
+    "= fpr_bound, fpr_now\nthe bound on false positives, and the rate for the next new key, "
+    "estimated from the fill\n\n"
+    "= audit\n`null`, or an object with `one_in`, `keys`, `firsts`, `repeats`, `false_seen`, "
+    "`false_new`, `confidence`, and the rates `fpr`, `fpr_low`, `fpr_high`, `fnr`, `fnr_low`, "
+    "`fnr_high`; a rate without any case to judge by is `null`";
+
+char *report_spec(const weir_filter *filter) {
+    size_t length = weir_filter_spec(filter, NULL, 0);
+    char *spec = malloc(length + 1);
+    if (spec) weir_filter_spec(filter, spec, length + 1);
+    return spec;
+}
+
+void report_spec_line(FILE *out, const char *label, const weir_filter *filter) {
+    char *spec = report_spec(filter), shown[SPEC_SIZE] = "";
+    if (spec) spec_pretty(shown, spec);
+    fprintf(out, "%s%s\n", label, shown);
+    free(spec);
+}
+
+/* --- for people ---------------------------------------------------------------- */
+
+/* 12345678 as 12,345,678. */
+static const char *grouped(char buffer[32], uint64_t n) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0) buffer[used++] = ',';
+        buffer[used++] = digits[i];
+    }
+    buffer[used] = 0;
+    return buffer;
+}
+
+static void count_line(FILE *out, const char *label, uint64_t n, uint64_t of) {
+    char text[32];
+    fprintf(out, "%-16s %15s", label, grouped(text, n));
+    if (of) fprintf(out, "   %.2f%%", 100.0 * (double)n / (double)of);
+    fputc('\n', out);
+}
+
+static void count_lines(FILE *out, const run_counts *c) {
+    count_line(out, "new", c->new_records, c->records);
+    count_line(out, "seen", c->seen, c->records);
+    if (c->missing) count_line(out, "without key", c->missing, c->records);
+    if (c->bad) count_line(out, "malformed", c->bad, c->records);
+    if (c->late) count_line(out, "late", c->late, c->records);
+    if (c->missing + c->bad + c->late) count_line(out, "passed unjudged", c->passed, c->records);
+}
+
+static void rate_with_interval(FILE *out, const char *what, uint64_t cases, double rate,
+                               double low, double high, double confidence) {
+    char a[32], b[32], c[32];
+    if (!cases) {
+        fprintf(out, "%s unknown (nothing to judge by)", what);
+        return;
+    }
+    fprintf(out, "%s %s (%g%% interval %s - %s)", what, weir_print_rate(a, rate),
+            100 * confidence, weir_print_rate(b, low), weir_print_rate(c, high));
+}
+
+void report_audit_line(FILE *out, const weir_audit *audit) {
+    weir_audit_report r;
+    weir_audit_get_report(audit, &r);
+    rate_with_interval(out, "false positives", r.firsts, r.fpr, r.fpr_low, r.fpr_high,
+                       r.confidence);
+    fputs(", ", out);
+    rate_with_interval(out, "false negatives", r.repeats, r.fnr, r.fnr_low, r.fnr_high,
+                       r.confidence);
+    fprintf(out, ", from 1 key in %llu", (unsigned long long)r.one_in);
+}
+
+void report_text(FILE *out, const run_report *r) {
+    const run_counts *c = &r->counts;
+    weir_filter_info info;
+    weir_filter_get_info(r->filter, &info);
+    char a[32], b[32];
+    double speed = r->seconds > 0 ? (double)r->fresh / r->seconds : 0;
+    fprintf(out, "%-16s %15s   %s a second\n", "records", grouped(a, c->records),
+            weir_print_count(b, speed));
+    count_lines(out, c);
+    fprintf(out, "%-16s %15s\n", "read", weir_print_size(a, c->bytes_in));
+    fprintf(out, "%-16s %15s\n", "written", weir_print_size(a, r->bytes_out));
+    fprintf(out, "%-16s %15s%s\n", "time",
+            weir_print_duration(a, (int64_t)(r->seconds * 1000 + 0.5) * 1000000),
+            r->resumed ? "   since it was resumed" : "");
+    fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", weir_print_size(a, info.memory),
+            100 * info.fill, info.overfull ? ", forgetting" : ", nothing forgotten");
+    report_spec_line(out, "filter           ", r->filter);
+    fprintf(out, "%-16s at most %s; by the fill %s now\n", "false positives",
+            weir_print_rate(a, info.fpr_bound), weir_print_rate(b, info.fpr_now));
+    if (r->audit) {
+        fprintf(out, "%-16s ", "audit");
+        report_audit_line(out, r->audit);
+        fputc('\n', out);
+    }
+}
+
+/* --- for machines ---------------------------------------------------------------- */
+
+void report_json_string(FILE *out, const char *text) {
+    fputc('"', out);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+void report_json_number(FILE *out, double value) {
+    if (isfinite(value))
+        fprintf(out, "%.9g", value);
+    else
+        fputs("null", out);
+}
+
+static void json_count(FILE *out, const char *key, uint64_t n) {
+    fprintf(out, "\"%s\":%llu,", key, (unsigned long long)n);
+}
+
+static void json_rate(FILE *out, const char *key, double value) {
+    fprintf(out, "\"%s\":", key);
+    report_json_number(out, value);
+    fputc(',', out);
+}
+
+void report_audit_json(FILE *out, const weir_audit *audit) {
+    weir_audit_report r;
+    weir_audit_get_report(audit, &r);
+    double none = NAN;
+    fputc('{', out);
+    json_count(out, "one_in", r.one_in);
+    json_count(out, "keys", r.keys);
+    json_count(out, "firsts", r.firsts);
+    json_count(out, "repeats", r.repeats);
+    json_count(out, "false_seen", r.false_seen);
+    json_count(out, "false_new", r.false_new);
+    json_rate(out, "confidence", r.confidence);
+    json_rate(out, "fpr", r.firsts ? r.fpr : none);
+    json_rate(out, "fpr_low", r.firsts ? r.fpr_low : none);
+    json_rate(out, "fpr_high", r.firsts ? r.fpr_high : none);
+    json_rate(out, "fnr", r.repeats ? r.fnr : none);
+    json_rate(out, "fnr_low", r.repeats ? r.fnr_low : none);
+    fputs("\"fnr_high\":", out);
+    report_json_number(out, r.repeats ? r.fnr_high : none);
+    fputc('}', out);
+}
+
+void report_json(FILE *out, const run_report *r) {
+    const run_counts *c = &r->counts;
+    weir_filter_info info;
+    weir_filter_get_info(r->filter, &info);
+    char *spec = report_spec(r->filter);
+    fputs("{\"version\":", out);
+    report_json_string(out, weir_version());
+    fputs(",\"filter\":", out);
+    report_json_string(out, spec ? spec : info.name);
+    free(spec);
+    fputc(',', out);
+    json_count(out, "records", c->records);
+    json_count(out, "new", c->new_records);
+    json_count(out, "seen", c->seen);
+    json_count(out, "missing", c->missing);
+    json_count(out, "bad", c->bad);
+    json_count(out, "late", c->late);
+    json_count(out, "passed", c->passed);
+    json_count(out, "bytes_in", c->bytes_in);
+    json_count(out, "bytes_out", r->bytes_out);
+    json_rate(out, "seconds", r->seconds);
+    json_rate(out, "records_per_second", r->seconds > 0 ? (double)r->fresh / r->seconds : 0);
+    fprintf(out, "\"resumed\":%s,", r->resumed ? "true" : "false");
+    json_count(out, "memory", info.memory);
+    json_rate(out, "fill", info.fill);
+    fprintf(out, "\"overfull\":%s,", info.overfull ? "true" : "false");
+    json_rate(out, "fpr_bound", info.fpr_bound);
+    json_rate(out, "fpr_now", info.fpr_now);
+    fputs("\"audit\":", out);
+    if (r->audit)
+        report_audit_json(out, r->audit);
+    else
+        fputs("null", out);
+    fputs("}\n", out);
+}

@@ -1,0 +1,30 @@
+/* lab_file.h - ids from the lines of a file; used by lab_stream.c alone. */
+#ifndef LAB_FILE_H
+#define LAB_FILE_H
+
+#include "lab_stream.h"
+
+typedef struct lab_file lab_file;
+
+/* What of a line is its key. */
+typedef struct {
+    int first, last, also; /* columns first..last and also `also`; all 0: the line */
+    char split;            /* between columns: '\t' or ' ' */
+    int pages;             /* nonzero: column 1 is a page, column 2 how many follow on it */
+} lab_recipe;
+
+/* A real stream by name: its file in lab_data_dir() and its recipe. */
+typedef struct {
+    const char *name, *file;
+    lab_recipe recipe;
+} lab_real;
+
+const lab_real *lab_real_find(const char *name);
+
+weir_status lab_file_new(lab_file **out, const char *path, const lab_recipe *recipe,
+                         weir_error *err);
+void lab_file_free(lab_file *file);
+size_t lab_file_next(lab_file *file, uint64_t *ids, size_t n);
+weir_status lab_file_check(const lab_file *file, weir_error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/* probe.h - from one hash to many places, and words that are the same everywhere.
+ *
+ * A key's places are scrambled steps of double hashing: the i-th is the folded
+ * product of (a + i*b) and a constant, a being the hash and b a mix of it.
+ * Plain double hashing gives a key one of only about m^2 sets of places, each
+ * an even progression; in an array of a few thousand bits that alone makes
+ * false positives of one in a million out of reach. The fold costs one
+ * multiplication and breaks the progression, so the places behave as if they
+ * were drawn independently at every size.
+ */
+#ifndef WEIR_FILTER_PROBE_H
+#define WEIR_FILTER_PROBE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "core/rng.h"
+
+typedef struct {
+    uint64_t at, step;
+} weir__probes;
+
+static inline weir__probes weir__probes_start(uint64_t hash) {
+    weir__probes probes = {hash, weir__mix64(hash) | 1};
+    return probes;
+}
+
+/* The next word of the sequence; scale it to the range that is needed. */
+static inline uint64_t weir__probes_next(weir__probes *probes) {
+    unsigned __int128 product = (unsigned __int128)probes->at * UINT64_C(0xd6e8feb86659fd93);
+    probes->at += probes->step;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Words of an array of cells, low byte first on every machine. */
+static inline uint64_t weir__load_word(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline void weir__store_word(uint8_t *bytes, uint64_t word) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(bytes, &word, sizeof word);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* snapshot.c - naming the parts of a snapshot, and handing them out again. */
+#include "snapshot/snapshot.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+weir_status weir_snapshot_new(weir_snapshot **out, weir_error *err) {
+    *out = calloc(1, sizeof **out);
+    return *out ? WEIR_OK : weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+}
+
+void weir_snapshot_free(weir_snapshot *snapshot) {
+    if (!snapshot) return;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        weir_filter_free(snapshot->parts[i].filter);
+        weir_audit_free(snapshot->parts[i].audit);
+        free(snapshot->parts[i].note);
+    }
+    free(snapshot);
+}
+
+static weir__part_entry *find(const weir_snapshot *snapshot, const char *name,
+                              weir__part_kind kind) {
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (snapshot->parts[i].kind == kind && strcmp(snapshot->parts[i].name, name) == 0)
+            return (weir__part_entry *)&snapshot->parts[i];
+    return NULL;
+}
+
+static bool good_name(const char *name) {
+    size_t length = strlen(name);
+    for (size_t i = 0; i < length; i++)
+        if (!isalpha((unsigned char)name[i])) return false;
+    return length >= 1 && length <= WEIR__NAME_MOST;
+}
+
+static weir_status add_part(weir_snapshot *snapshot, const char *name, weir__part_kind kind,
+                            weir__part_entry **out, weir_error *err) {
+    if (!good_name(name))
+        return weir__fail(err, WEIR_ERR_RANGE, -1,
+                          "'%.40s' cannot name a part; use 1 to 15 letters", name);
+    if (find(snapshot, name, WEIR__PART_FILTER) || find(snapshot, name, WEIR__PART_AUDIT) ||
+        find(snapshot, name, WEIR__PART_NOTE))
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "there are two parts named '%s'", name);
+    if (snapshot->count == WEIR__PARTS_MOST)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "a snapshot holds at most %d parts",
+                          WEIR__PARTS_MOST);
+    *out = &snapshot->parts[snapshot->count++];
+    (*out)->kind = kind;
+    strcpy((*out)->name, name);
+    return WEIR_OK;
+}
+
+weir_status weir_snapshot_put_filter(weir_snapshot *snapshot, const char *name,
+                                     const weir_filter *filter, weir_error *err) {
+    weir__part_entry *part;
+    weir_status status = add_part(snapshot, name, WEIR__PART_FILTER, &part, err);
+    if (status == WEIR_OK) part->borrowed_filter = filter;
+    return status;
+}
+
+weir_status weir_snapshot_put_audit(weir_snapshot *snapshot, const char *name,
+                                    const weir_audit *audit, weir_error *err) {
+    weir__part_entry *part;
+    weir_status status = add_part(snapshot, name, WEIR__PART_AUDIT, &part, err);
+    if (status == WEIR_OK) part->borrowed_audit = audit;
+    return status;
+}
+
+weir_status weir_snapshot_put_note(weir_snapshot *snapshot, const char *name, const void *bytes,
+                                   size_t length, weir_error *err) {
+    weir__part_entry *part;
+    if (length > WEIR__NOTE_MOST)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "note '%.40s' is longer than 1G", name);
+    uint8_t *copy = malloc(length ? length : 1);
+    if (!copy) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+    memcpy(copy, bytes, length);
+    weir_status status = add_part(snapshot, name, WEIR__PART_NOTE, &part, err);
+    if (status != WEIR_OK) {
+        free(copy);
+        return status;
+    }
+    part->note = copy;
+    part->note_length = length;
+    return WEIR_OK;
+}
+
+weir_filter *weir_snapshot_take_filter(weir_snapshot *snapshot, const char *name) {
+    weir__part_entry *part = find(snapshot, name, WEIR__PART_FILTER);
+    weir_filter *filter = part ? part->filter : NULL;
+    if (part) part->filter = NULL;
+    return filter;
+}
+
+weir_audit *weir_snapshot_take_audit(weir_snapshot *snapshot, const char *name) {
+    weir__part_entry *part = find(snapshot, name, WEIR__PART_AUDIT);
+    weir_audit *audit = part ? part->audit : NULL;
+    if (part) part->audit = NULL;
+    return audit;
+}
+
+const void *weir_snapshot_note(const weir_snapshot *snapshot, const char *name, size_t *length) {
+    const weir__part_entry *part = find(snapshot, name, WEIR__PART_NOTE);
+    if (!part) return NULL;
+    *length = part->note_length;
+    return part->note;
+}
+
+size_t weir_snapshot_count(const weir_snapshot *snapshot) { return snapshot->count; }
+
+void weir_snapshot_get_part(const weir_snapshot *snapshot, size_t i, weir_snapshot_part *part) {
+    static const char *const kinds[] = {"", "filter", "audit", "note"};
+    const weir__part_entry *entry = &snapshot->parts[i];
+    *part = (weir_snapshot_part){entry->name, kinds[entry->kind], entry->bytes};
+}
+
+weir_status weir_filter_save(const weir_filter *filter, const char *path, weir_error *err) {
+    weir_snapshot *snapshot;
+    weir_status status = weir_snapshot_new(&snapshot, err);
+    if (status != WEIR_OK) return status;
+    status = weir_snapshot_put_filter(snapshot, "filter", filter, err);
+    if (status == WEIR_OK) status = weir_snapshot_write(snapshot, path, err);
+    weir_snapshot_free(snapshot);
+    return status;
+}
+
+weir_status weir_filter_load(weir_filter **out, const char *path, weir_error *err) {
+    weir_snapshot *snapshot;
+    *out = NULL;
+    weir_status status = weir_snapshot_read(&snapshot, path, err);
+    if (status != WEIR_OK) return status;
+    *out = weir_snapshot_take_filter(snapshot, "filter");
+    if (!*out)
+        status = weir__fail(err, WEIR_ERR_MISMATCH, -1, "'%.200s' holds no filter named 'filter'", path);
+    weir_snapshot_free(snapshot);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* snapshot.h - the blocks of a snapshot file, shared by the writer and the reader.
+ *
+ * A file is 16 bytes of head (mark, format version, zero) and then blocks:
+ *
+ *     u32 kind, u32 length, u64 checksum, then `length` bytes
+ *
+ * The checksum is XXH3 of the bytes, seeded with the previous block's checksum
+ * plus the block's first eight bytes, so that a block that is damaged, missing,
+ * moved or repeated breaks the chain at its place. docs/format.md has the
+ * contents of each block.
+ */
+#ifndef WEIR_SNAPSHOT_SNAPSHOT_H
+#define WEIR_SNAPSHOT_SNAPSHOT_H
+
+#include "filter/audit.h"
+#include "filter/filter.h"
+#include "weir.h"
+
+#define WEIR__SNAPSHOT_MARK "\x89weir\r\n\x1a" /* 8 bytes; a text transfer would break it */
+#define WEIR__SNAPSHOT_VERSION 1
+#define WEIR__SNAPSHOT_HEAD 16
+#define WEIR__BLOCK_HEAD 16
+#define WEIR__BLOCK_MOST ((uint32_t)1 << 20)    /* most bytes in a block of cells */
+#define WEIR__NOTE_MOST ((uint32_t)1 << 30)     /* most bytes in a note or an audit */
+
+typedef enum {
+    WEIR__BLOCK_PART = 1,  /* a part begins: u32 kind, name */
+    WEIR__BLOCK_BYTES = 2, /* its fields */
+    WEIR__BLOCK_CELLS = 3, /* the next cells of a filter */
+    WEIR__BLOCK_ZEROS = 4, /* u64: so many bytes of the cells are zero */
+    WEIR__BLOCK_END = 5    /* nothing follows */
+} weir__block_kind;
+
+typedef enum { WEIR__PART_FILTER = 1, WEIR__PART_AUDIT = 2, WEIR__PART_NOTE = 3 } weir__part_kind;
+
+#define WEIR__NAME_MOST 15
+#define WEIR__PARTS_MOST 64
+
+typedef struct {
+    weir__part_kind kind;
+    char name[WEIR__NAME_MOST + 1];
+    uint64_t bytes;                    /* in the file, block heads included */
+    const weir_filter *borrowed_filter; /* to be written */
+    const weir_audit *borrowed_audit;
+    weir_filter *filter; /* read, until it is taken */
+    weir_audit *audit;
+    uint8_t *note; /* owned in both directions */
+    size_t note_length;
+} weir__part_entry;
+
+struct weir_snapshot {
+    size_t count;
+    weir__part_entry parts[WEIR__PARTS_MOST];
+};
+
+/* What a filter's hash gives for a fixed key: stored with it, so that a file is
+ * never read with another hash function than it was written with. */
+static inline uint64_t weir__hash_probe(const weir_filter *filter) {
+    return weir_filter_hash(filter, "weir", 4);
+}
+
+/* Seed of a block's checksum. */
+static inline uint64_t weir__block_seed(uint64_t previous, uint32_t kind, uint32_t length) {
+    return previous + ((uint64_t)length << 32 | kind);
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* write.c - a snapshot onto the disk, whole or not at all.
+ *
+ * The file is written without a name (O_TMPFILE) where the file system can,
+ * else under a name beside it; flushed; and then renamed over the old one. A
+ * crash before the rename leaves the old file and, without a name, no rubbish.
+ * Cells go from the filter's memory straight to write(): no copy. Stretches of
+ * zeros are written as their length, so a filter that is mostly empty makes a
+ * small file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "core/bytes.h"
+#include "snapshot/snapshot.h"
+
+typedef struct {
+    int fd;
+    uint64_t chain;   /* checksum of the last block */
+    uint64_t written; /* bytes so far */
+    const char *path; /* for messages */
+    weir_error *err;
+} block_writer;
+
+static weir_status io_failure(const char *what, const char *path, weir_error *err) {
+    return weir__fail(err, WEIR_ERR_IO, -1, "cannot %s '%.200s': %s", what, path, strerror(errno));
+}
+
+static weir_status write_all(block_writer *w, struct iovec *parts, int count) {
+    while (count) {
+        ssize_t n = writev(w->fd, parts, count);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return io_failure("write", w->path, w->err);
+        w->written += (uint64_t)n;
+        while (count && (size_t)n >= parts->iov_len) {
+            n -= (ssize_t)parts->iov_len;
+            parts++;
+            count--;
+        }
+        if (count) {
+            parts->iov_base = (uint8_t *)parts->iov_base + n;
+            parts->iov_len -= (size_t)n;
+        }
+    }
+    return WEIR_OK;
+}
+
+static weir_status write_block(block_writer *w, weir__block_kind kind, const void *bytes,
+                               uint32_t length) {
+    uint8_t head[WEIR__BLOCK_HEAD];
+    w->chain = weir__checksum(bytes, length, weir__block_seed(w->chain, kind, length));
+    weir__put64(weir__put32(weir__put32(head, kind), length), w->chain);
+    struct iovec parts[2] = {{head, sizeof head}, {(void *)(uintptr_t)bytes, length}};
+    return write_all(w, parts, length ? 2 : 1);
+}
+
+static bool all_zero(const uint8_t *bytes, size_t length) {
+    return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
+}
+
+static weir_status write_zeros(block_writer *w, uint64_t *run) {
+    uint8_t body[8];
+    if (*run == 0) return WEIR_OK;
+    weir__put64(body, *run);
+    *run = 0;
+    return write_block(w, WEIR__BLOCK_ZEROS, body, sizeof body);
+}
+
+static weir_status write_cells(block_writer *w, const uint8_t *cells, uint64_t length) {
+    weir_status status = WEIR_OK;
+    uint64_t zeros = 0;
+    for (uint64_t at = 0; at < length && status == WEIR_OK;) {
+        uint64_t left = length - at;
+        uint32_t step = left < WEIR__BLOCK_MOST ? (uint32_t)left : WEIR__BLOCK_MOST;
+        if (all_zero(cells + at, step)) {
+            zeros += step;
+        } else {
+            status = write_zeros(w, &zeros);
+            if (status == WEIR_OK) status = write_block(w, WEIR__BLOCK_CELLS, cells + at, step);
+        }
+        at += step;
+    }
+    return status == WEIR_OK ? write_zeros(w, &zeros) : status;
+}
+
+static weir_status write_filter(block_writer *w, const weir_filter *filter) {
+    size_t spec_length = weir_filter_spec(filter, NULL, 0);
+    size_t words = filter->class->state_words;
+    size_t length = 4 + spec_length + 8 * 3 + 4 + words * 8 + 8;
+    uint8_t *body = malloc(length + 1);
+    if (!body) return weir__fail(w->err, WEIR_ERR_MEMORY, -1, "out of memory");
+    uint8_t *at = weir__put32(body, (uint32_t)spec_length);
+    weir_filter_spec(filter, (char *)at, spec_length + 1);
+    at = weir__put64(at + spec_length, weir__hash_probe(filter));
+    at = weir__put64(at, filter->offered);
+    at = weir__put64(at, filter->seen);
+    at = weir__put32(at, (uint32_t)words);
+    for (size_t i = 0; i < words; i++) at = weir__put64(at, weir__filter_state(filter)[i]);
+    weir__put64(at, filter->cells_bytes);
+    weir_status status = write_block(w, WEIR__BLOCK_BYTES, body, (uint32_t)length);
+    free(body);
+    return status == WEIR_OK ? write_cells(w, filter->cells, filter->cells_bytes) : status;
+}
+
+static weir_status write_audit(block_writer *w, const weir_audit *audit) {
+    size_t length = weir__audit_saved_size(audit);
+    if (length > WEIR__NOTE_MOST)
+        return weir__fail(w->err, WEIR_ERR_RANGE, -1, "the audit is too large to save");
+    uint8_t *body = malloc(length);
+    if (!body) return weir__fail(w->err, WEIR_ERR_MEMORY, -1, "out of memory");
+    weir__audit_save(audit, body);
+    weir_status status = write_block(w, WEIR__BLOCK_BYTES, body, (uint32_t)length);
+    free(body);
+    return status;
+}
+
+static weir_status write_part(block_writer *w, const weir__part_entry *part) {
+    uint8_t head[4 + WEIR__NAME_MOST + 1] = {0};
+    strcpy((char *)weir__put32(head, part->kind), part->name);
+    weir_status status = write_block(w, WEIR__BLOCK_PART, head, sizeof head);
+    if (status != WEIR_OK) return status;
+    if (part->borrowed_filter) return write_filter(w, part->borrowed_filter);
+    if (part->borrowed_audit) return write_audit(w, part->borrowed_audit);
+    return write_block(w, WEIR__BLOCK_BYTES, part->note, (uint32_t)part->note_length);
+}
+
+static weir_status write_file(block_writer *w, const weir_snapshot *snapshot) {
+    uint8_t head[WEIR__SNAPSHOT_HEAD] = {0};
+    memcpy(head, WEIR__SNAPSHOT_MARK, 8);
+    weir__put32(head + 8, WEIR__SNAPSHOT_VERSION);
+    struct iovec whole = {head, sizeof head};
+    weir_status status = write_all(w, &whole, 1);
+    for (size_t i = 0; i < snapshot->count && status == WEIR_OK; i++)
+        status = write_part(w, &snapshot->parts[i]);
+    if (status == WEIR_OK) status = write_block(w, WEIR__BLOCK_END, NULL, 0);
+    if (status == WEIR_OK && fsync(w->fd) != 0) status = io_failure("flush", w->path, w->err);
+    return status;
+}
+
+/* ---- the file under way ---- */
+
+typedef struct {
+    char target[PATH_MAX];         /* links resolved, so that a rename keeps them */
+    char folder[PATH_MAX];         /* that it stands in */
+    char beside[PATH_MAX + 24];    /* its name until the rename */
+    bool named;                    /* `beside` exists */
+    int fd;
+} pending_file;
+
+static mode_t wanted_mode(const char *target) {
+    struct stat st;
+    if (stat(target, &st) == 0) return st.st_mode & 0777;
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static weir_status begin_file(pending_file *f, const char *path, weir_error *err) {
+    if (strlen(path) >= PATH_MAX - 32) {
+        errno = ENAMETOOLONG;
+        return io_failure("write", path, err);
+    }
+    if (!realpath(path, f->target)) strcpy(f->target, path);
+    char copy[PATH_MAX];
+    strcpy(copy, f->target);
+    strcpy(f->folder, dirname(copy));
+    snprintf(f->beside, sizeof f->beside, "%s.%ld.new", f->target, (long)getpid());
+    f->named = false;
+    f->fd = open(f->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (f->fd < 0) {
+        f->fd = open(f->beside, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+        f->named = f->fd >= 0;
+    }
+    return f->fd < 0 ? io_failure("write", path, err) : WEIR_OK;
+}
+
+static void flush_folder(const char *folder) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
+}
+
+static weir_status publish_file(pending_file *f, const char *path, weir_error *err) {
+    char self[64];
+    fchmod(f->fd, wanted_mode(f->target));
+    if (!f->named) {
+        snprintf(self, sizeof self, "/proc/self/fd/%d", f->fd);
+        unlink(f->beside);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, f->beside, AT_SYMLINK_FOLLOW) != 0)
+            return io_failure("write", path, err);
+        f->named = true;
+    }
+    if (rename(f->beside, f->target) != 0) return io_failure("write", path, err);
+    f->named = false;
+    flush_folder(f->folder);
+    return WEIR_OK;
+}
+
+weir_status weir_snapshot_write(const weir_snapshot *snapshot, const char *path, weir_error *err) {
+    pending_file file;
+    weir_status status = begin_file(&file, path, err);
+    if (status != WEIR_OK) return status;
+    block_writer writer = {.fd = file.fd, .path = path, .err = err};
+    status = write_file(&writer, snapshot);
+    if (status == WEIR_OK) status = publish_file(&file, path, err);
+    close(file.fd);
+    if (file.named) unlink(file.beside);
+    return status;
+}

@@ -1,0 +1,154 @@
+/* scan.c - where records and fields end, 64 bytes at a time.
+ *
+ * Question   at which bytes do records end, and where in a row are its columns?
+ * Idea       compare 64 bytes with the byte looked for at once, which gives a
+ *            64-bit mask, and walk its set bits. For CSV a running parity of
+ *            the quotes says which line ends are quoted: a prefix XOR of the
+ *            mask of quotes. Parity is wrong where a quote stands in the middle
+ *            of an unquoted field, so a chunk is checked for such and then, and
+ *            only then, read byte by byte.
+ * Cost       lines: about 2.5 ns per 64 bytes with AVX2; CSV twice that.
+ * Versions   AVX2, SSE2 and plain C give the same answers; the first call picks
+ *            the best that the machine has. The scans live in scan_kernel.h.
+ */
+#include <string.h>
+
+#include "stream_internal.h"
+
+/* What csv_chunk() of the kernels means, a byte at a time. */
+static void csv_chunk_slowly(const unsigned char *p, uint32_t n, unsigned char separator,
+                             csv_state *state, uint64_t *separators, uint64_t *line_ends) {
+    csv_state s = *state;
+    *separators = *line_ends = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i] == '"') {
+            s = s == CSV_QUOTED                                ? CSV_QUOTE_SEEN
+                : s == CSV_FIELD_START || s == CSV_QUOTE_SEEN ? CSV_QUOTED
+                                                              : CSV_PLAIN;
+        } else if (s != CSV_QUOTED) {
+            bool ends_field = p[i] == separator || p[i] == '\n';
+            if (ends_field) *(p[i] == '\n' ? line_ends : separators) |= 1ull << i;
+            s = ends_field ? CSV_FIELD_START : CSV_PLAIN;
+        }
+    }
+    *state = s;
+}
+
+/* Eight bytes at a time: a byte of x is zero where v equals c; the exact "has zero" trick sets
+ * its top bit, and a multiplication gathers the eight top bits. */
+static inline uint64_t equal_portable(const unsigned char *p, unsigned char c) {
+    const uint64_t ones = 0x0101010101010101ull, low = 0x7f7f7f7f7f7f7f7full;
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; i++) {
+        uint64_t v;
+        memcpy(&v, p + 8 * i, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        v = __builtin_bswap64(v);
+#endif
+        uint64_t x = v ^ (ones * c);
+        uint64_t zero = ~(((x & low) + low) | x | low);
+        bits |= (((zero >> 7) * 0x0102040810204080ull) >> 56) << (8 * i);
+    }
+    return bits;
+}
+
+#define SCAN_NAME(x) x##_portable
+#define SCAN_TARGET
+#define SCAN_EQUAL equal_portable
+#include "scan_kernel.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+static inline uint64_t equal_sse2(const unsigned char *p, unsigned char c) {
+    __m128i wanted = _mm_set1_epi8((char)c);
+    uint64_t bits = 0;
+    for (int i = 0; i < 4; i++) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
+        bits |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, wanted)) << (16 * i);
+    }
+    return bits;
+}
+
+#define SCAN_NAME(x) x##_sse2
+#define SCAN_TARGET
+#define SCAN_EQUAL equal_sse2
+#include "scan_kernel.h"
+
+#define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
+
+AVX2 static inline uint64_t equal_avx2(const unsigned char *p, unsigned char c) {
+    __m256i wanted = _mm256_set1_epi8((char)c);
+    __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+    uint32_t l = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted));
+    uint32_t h = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted));
+    return (uint64_t)h << 32 | l;
+}
+
+#define SCAN_NAME(x) x##_avx2
+#define SCAN_TARGET AVX2
+#define SCAN_EQUAL equal_avx2
+#include "scan_kernel.h"
+#endif
+
+typedef struct {
+    const char *name;
+    size_t (*lines)(const unsigned char *, uint32_t *, uint32_t, unsigned char, uint32_t *, size_t);
+    size_t (*csv)(const unsigned char *, uint32_t *, uint32_t, csv_state *, uint32_t *, size_t);
+    size_t (*columns)(const unsigned char *, uint32_t, unsigned char, bool, const uint32_t *,
+                      size_t, uint32_t *, uint32_t *);
+} scanner;
+
+static const scanner scanners[] = {
+#if defined(__x86_64__)
+    {"avx2", lines_avx2, csv_avx2, columns_avx2},
+    {"sse2", lines_sse2, csv_sse2, columns_sse2},
+#endif
+    {"portable", lines_portable, csv_portable, columns_portable},
+};
+
+static const scanner *_Atomic chosen;
+
+static bool has(const scanner *s) {
+#if defined(__x86_64__)
+    if (!strcmp(s->name, "avx2"))
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+#endif
+    (void)s;
+    return true;
+}
+
+bool stream__scan_choose(const char *name) {
+    for (size_t i = 0; i < sizeof scanners / sizeof scanners[0]; i++) {
+        if ((name && strcmp(name, scanners[i].name) != 0) || !has(&scanners[i])) continue;
+        atomic_store_explicit(&chosen, &scanners[i], memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+/* Two threads may both be first; they choose alike. */
+static inline const scanner *the(void) {
+    const scanner *s = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (__builtin_expect(s != NULL, 1)) return s;
+    stream__scan_choose(NULL);
+    return atomic_load_explicit(&chosen, memory_order_acquire);
+}
+
+size_t stream__scan_lines(const unsigned char *base, uint32_t *pos, uint32_t end,
+                          unsigned char terminator, uint32_t *ends, size_t room) {
+    return the()->lines(base, pos, end, terminator, ends, room);
+}
+
+size_t stream__scan_csv(const unsigned char *base, uint32_t *pos, uint32_t end, csv_state *state,
+                        uint32_t *ends, size_t room) {
+    return the()->csv(base, pos, end, state, ends, room);
+}
+
+size_t stream__scan_columns(const unsigned char *row, uint32_t length, unsigned char separator,
+                            bool quoting, const uint32_t *wanted, size_t count, uint32_t *starts,
+                            uint32_t *stops) {
+    return the()->columns(row, length, separator, quoting, wanted, count, starts, stops);
+}

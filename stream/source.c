@@ -1,0 +1,328 @@
+/* source.c - the content of one file, pipe or terminal, decompressed.
+ *
+ * The first bytes say what it is: gzip (1f 8b 08), zstd (28 b5 2f fd, or the
+ * magic of a skippable frame), anything else is taken as it stands and read
+ * straight into the caller's buffer. Several gzip members or zstd frames in a
+ * row are one content, as for gunzip and unzstd; so are zeros that pad the end
+ * of a gzip file. Content that stops in the middle of a member is an error, not
+ * an end.
+ *
+ * A file that is not regular may have nothing to say for a while. Before each
+ * read of such a one we poll it together with an eventfd through which the
+ * rest of the program can ask for attention, so that nobody ever sits in a read
+ * that cannot be left.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "stream_internal.h"
+
+enum { INPUT_SIZE = 128 * 1024, MAGIC_SIZE = 4 };
+
+typedef enum { KIND_UNKNOWN, KIND_PLAIN, KIND_GZIP, KIND_ZSTD } source_kind;
+
+struct stream_source {
+    const char *name;
+    int fd;
+    bool regular, plain;
+    bool raw_eof;
+    bool between;          /* at the end of a member or frame: content may end here */
+    source_kind kind;
+    source_control *control;
+    unsigned char *in;     /* raw bytes: the first few, or what is to be decompressed */
+    size_t in_start, in_end;
+    z_stream gzip;
+    ZSTD_DStream *zstd;
+};
+
+static bool is_stdin(const char *name) { return !strcmp(name, "-"); }
+
+static source_status fail(stream_source *s, stream_error *err, int os_error, const char *what,
+                          const char *advice) {
+    stream__fail(err, os_error, "cannot read " STREAM_NAME_FORMAT ": %s%s%s",
+                 is_stdin(s->name) ? "standard input" : s->name, what, *advice ? "; " : "", advice);
+    strncpy(err->file, s->name, sizeof err->file - 1);
+    return SOURCE_FAILED;
+}
+
+/* ------------------------------------------------------------------------
+ * Raw bytes
+ * ------------------------------------------------------------------------ */
+
+/* Wait until there is something to read. */
+static source_status wait_readable(stream_source *s, int timeout_ms) {
+    source_control *c = s->control;
+    struct pollfd fds[2] = {{.fd = s->fd, .events = POLLIN}, {.fd = c->wake_fd, .events = POLLIN}};
+    int n = poll(fds, 2, 0);
+    if (n == 0 && timeout_ms != 0) {
+        if (c->waiting) c->waiting(c->context, true);
+        n = poll(fds, 2, timeout_ms);
+        if (c->waiting) c->waiting(c->context, false);
+    }
+    if (n < 0) return errno == EINTR && !atomic_load(&c->interrupted) ? SOURCE_AGAIN : SOURCE_INTERRUPTED;
+    if (fds[1].revents) {
+        uint64_t calls;
+        while (read(c->wake_fd, &calls, sizeof calls) < 0 && errno == EINTR) {}
+        return SOURCE_INTERRUPTED;
+    }
+    return n == 0 ? SOURCE_AGAIN : SOURCE_DATA;
+}
+
+static source_status wait_for_input(stream_source *s, int timeout_ms) {
+    for (;;) {
+        source_status status = wait_readable(s, timeout_ms);
+        if (status == SOURCE_AGAIN && timeout_ms < 0) continue; /* a signal that is not for us */
+        if (status != SOURCE_INTERRUPTED || !s->control->attention) return status;
+        if (atomic_load(&s->control->stopping)) return status;
+        s->control->attention(s->control->context);
+    }
+}
+
+static source_status read_raw(stream_source *s, void *to, size_t room, int timeout_ms, size_t *got,
+                              stream_error *err) {
+    for (;;) {
+        if (!s->regular) {
+            source_status ready = wait_for_input(s, timeout_ms);
+            if (ready != SOURCE_DATA) return ready;
+        }
+        ssize_t n = read(s->fd, to, room);
+        if (n > 0) {
+            *got = (size_t)n;
+            atomic_fetch_add_explicit(&s->control->raw_bytes, *got, memory_order_relaxed);
+            return SOURCE_DATA;
+        }
+        if (n == 0) {
+            s->raw_eof = true;
+            return SOURCE_EOF;
+        }
+        if (errno == EINTR) continue;
+        if (errno == EAGAIN || errno == EWOULDBLOCK) { /* somebody else emptied it */
+            if (timeout_ms == 0) return SOURCE_AGAIN;
+            continue;
+        }
+        return fail(s, err, errno, strerror(errno), "");
+    }
+}
+
+/* More raw bytes into s->in. */
+static source_status refill(stream_source *s, int timeout_ms, stream_error *err) {
+    if (s->in_start) memmove(s->in, s->in + s->in_start, s->in_end - s->in_start);
+    s->in_end -= s->in_start;
+    s->in_start = 0;
+    size_t got;
+    source_status status = read_raw(s, s->in + s->in_end, INPUT_SIZE - s->in_end, timeout_ms, &got, err);
+    if (status == SOURCE_DATA) s->in_end += got;
+    return status;
+}
+
+/* ------------------------------------------------------------------------
+ * What kind it is
+ * ------------------------------------------------------------------------ */
+
+/* Does the beginning fit a magic? Bits of mask that are 0 may be anything. */
+static bool fits(const stream_source *s, const char *magic, const char *mask, size_t length) {
+    for (size_t i = 0; i < length && s->in_start + i < s->in_end; i++)
+        if ((s->in[s->in_start + i] ^ (unsigned char)magic[i]) & (unsigned char)mask[i]) return false;
+    return true;
+}
+
+static source_kind kind_of(const stream_source *s) {
+    size_t n = s->in_end - s->in_start;
+    if (n && fits(s, "\x1f\x8b\x08", "\xff\xff\xff", 3)) return n < 3 ? KIND_UNKNOWN : KIND_GZIP;
+    if (n && (fits(s, "\x28\xb5\x2f\xfd", "\xff\xff\xff\xff", 4) || fits(s, "\x50\x2a\x4d\x18", "\xf0\xff\xff\xff", 4)))
+        return n < 4 ? KIND_UNKNOWN : KIND_ZSTD;
+    return KIND_PLAIN;
+}
+
+static bool start_decompressor(stream_source *s) {
+    s->between = false;
+    if (s->kind == KIND_GZIP) return inflateInit2(&s->gzip, 15 + 16) == Z_OK;
+    if (s->kind == KIND_ZSTD) return (s->zstd = ZSTD_createDStream()) != NULL;
+    return true;
+}
+
+static source_status find_kind(stream_source *s, int timeout_ms, stream_error *err) {
+    while (s->in_end == 0 || (kind_of(s) == KIND_UNKNOWN && !s->raw_eof)) {
+        source_status status = refill(s, timeout_ms, err);
+        if (status == SOURCE_EOF) break;
+        if (status != SOURCE_DATA) return status;
+    }
+    s->kind = kind_of(s);
+    if (s->kind == KIND_UNKNOWN) s->kind = KIND_PLAIN; /* shorter than any magic */
+    if (!start_decompressor(s)) {
+        s->kind = KIND_PLAIN;
+        return fail(s, err, ENOMEM, "out of memory", "");
+    }
+    return SOURCE_DATA;
+}
+
+/* ------------------------------------------------------------------------
+ * Content
+ * ------------------------------------------------------------------------ */
+
+static source_status damaged(stream_source *s, stream_error *err, const char *what) {
+    char text[160];
+    snprintf(text, sizeof text, "damaged %s data (%s)", s->kind == KIND_GZIP ? "gzip" : "zstd", what);
+    return fail(s, err, 0, text,
+                s->kind == KIND_GZIP ? "check it with 'gzip -t'" : "check it with 'zstd -t'");
+}
+
+/* Zeros up to the end of the input are padding; anything else is not. */
+static source_status gzip_padding(stream_source *s, int timeout_ms, stream_error *err) {
+    for (;;) {
+        for (; s->in_start < s->in_end; s->in_start++)
+            if (s->in[s->in_start]) return damaged(s, err, "something follows its end");
+        source_status status = refill(s, timeout_ms, err);
+        if (status != SOURCE_DATA) return status;
+    }
+}
+
+static source_status inflate_some(stream_source *s, unsigned char *to, size_t room, size_t *got,
+                                  int timeout_ms, stream_error *err) {
+    if (s->between) {
+        if (s->in[s->in_start] == 0) return gzip_padding(s, timeout_ms, err);
+        if (inflateReset(&s->gzip) != Z_OK) return damaged(s, err, "it cannot be continued");
+        s->between = false;
+    }
+    s->gzip.next_in = s->in + s->in_start;
+    s->gzip.avail_in = (unsigned)(s->in_end - s->in_start);
+    s->gzip.next_out = to;
+    s->gzip.avail_out = (unsigned)room;
+    int result = inflate(&s->gzip, Z_NO_FLUSH);
+    s->in_start = s->in_end - s->gzip.avail_in;
+    *got = room - s->gzip.avail_out;
+    if (result == Z_STREAM_END) s->between = true;
+    if (result == Z_MEM_ERROR) return fail(s, err, ENOMEM, "out of memory", "");
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        return damaged(s, err, s->gzip.msg ? s->gzip.msg : "it does not decompress");
+    return SOURCE_DATA;
+}
+
+static source_status unzstd_some(stream_source *s, unsigned char *to, size_t room, size_t *got,
+                                 stream_error *err) {
+    ZSTD_inBuffer in = {s->in + s->in_start, s->in_end - s->in_start, 0};
+    ZSTD_outBuffer out = {to, room, 0};
+    size_t result = ZSTD_decompressStream(s->zstd, &out, &in);
+    s->in_start += in.pos;
+    *got = out.pos;
+    if (ZSTD_isError(result)) return damaged(s, err, ZSTD_getErrorName(result));
+    s->between = result == 0;
+    return SOURCE_DATA;
+}
+
+/* Decompressors may hold back output that did not fit, so they are asked once more when their
+ * input has run out, before new input is waited for. */
+static source_status decompress(stream_source *s, unsigned char *to, size_t room, int timeout_ms,
+                                size_t *got, stream_error *err) {
+    for (bool tried = false;; tried = true) {
+        if (s->in_start < s->in_end || (!tried && !s->between)) {
+            source_status status = s->kind == KIND_GZIP ? inflate_some(s, to, room, got, timeout_ms, err)
+                                                        : unzstd_some(s, to, room, got, err);
+            if (status != SOURCE_DATA || *got) return status;
+            if (s->in_start < s->in_end) continue;
+        }
+        source_status status = s->raw_eof ? SOURCE_EOF : refill(s, timeout_ms, err);
+        if (status == SOURCE_EOF && !s->between) return damaged(s, err, "it ends too early");
+        if (status != SOURCE_DATA) return status;
+    }
+}
+
+source_status stream__source_read(stream_source *s, void *to, size_t room, int timeout_ms,
+                                  size_t *got, stream_error *err) {
+    if (s->kind == KIND_UNKNOWN) {
+        source_status status = find_kind(s, timeout_ms, err);
+        if (status != SOURCE_DATA) return status;
+    }
+    if (room > 1u << 30) room = 1u << 30; /* zlib counts in 32 bits */
+    if (s->kind != KIND_PLAIN) return decompress(s, to, room, timeout_ms, got, err);
+    if (s->in_start < s->in_end) { /* what was read to find the kind */
+        size_t n = s->in_end - s->in_start;
+        if (n > room) n = room;
+        memcpy(to, s->in + s->in_start, n);
+        s->in_start += n;
+        *got = n;
+        return SOURCE_DATA;
+    }
+    return s->raw_eof ? SOURCE_EOF : read_raw(s, to, room, timeout_ms, got, err);
+}
+
+/* A plain file is sought; the rest is read and thrown away. */
+source_status stream__source_skip(stream_source *s, uint64_t offset, stream_error *err) {
+    if (s->kind == KIND_UNKNOWN) {
+        source_status status = find_kind(s, -1, err);
+        if (status != SOURCE_DATA) return status;
+    }
+    struct stat st;
+    if (s->kind == KIND_PLAIN && s->regular && fstat(s->fd, &st) == 0) {
+        if ((uint64_t)st.st_size < offset) return SOURCE_EOF;
+        if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0) return fail(s, err, errno, strerror(errno), "");
+        s->in_start = s->in_end = 0;
+        s->raw_eof = false;
+        return SOURCE_DATA;
+    }
+    unsigned char *sink = malloc(INPUT_SIZE);
+    if (!sink) return fail(s, err, ENOMEM, "out of memory", "");
+    source_status status = SOURCE_DATA;
+    while (offset && status == SOURCE_DATA) {
+        size_t got = 0;
+        status = stream__source_read(s, sink, offset < INPUT_SIZE ? offset : INPUT_SIZE, -1, &got, err);
+        if (status == SOURCE_DATA) offset -= got;
+    }
+    free(sink);
+    return status;
+}
+
+/* ------------------------------------------------------------------------
+ * Opening and closing
+ * ------------------------------------------------------------------------ */
+
+stream_status stream__source_open(stream_source **out, const char *name, bool plain,
+                                  source_control *control, stream_error *err) {
+    *out = NULL;
+    stream_source *s = calloc(1, sizeof *s);
+    if (!s) return stream__no_memory(err);
+    s->name = name;
+    s->plain = plain;
+    s->control = control;
+    s->kind = plain ? KIND_PLAIN : KIND_UNKNOWN;
+    s->in = malloc(INPUT_SIZE);
+    s->fd = is_stdin(name) ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (!s->in) {
+        stream__no_memory(err);
+        goto failed;
+    }
+    if (s->fd < 0 || fstat(s->fd, &st) != 0) {
+        fail(s, err, errno, strerror(errno), "");
+        goto failed;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        fail(s, err, EISDIR, "it is a directory", "name the files in it");
+        goto failed;
+    }
+    s->regular = S_ISREG(st.st_mode);
+    if (s->regular) posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    *out = s;
+    return STREAM_OK;
+failed:
+    stream__source_close(s);
+    return STREAM_FAILED;
+}
+
+void stream__source_close(stream_source *s) {
+    if (!s) return;
+    if (s->kind == KIND_GZIP) inflateEnd(&s->gzip);
+    if (s->zstd) ZSTD_freeDStream(s->zstd);
+    if (s->fd >= 0 && s->fd != STDIN_FILENO) close(s->fd);
+    free(s->in);
+    free(s);
+}
+
+bool stream__source_is_regular(const stream_source *s) { return s->regular; }

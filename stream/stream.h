@@ -1,0 +1,338 @@
+/* stream.h - records in and out.
+ *
+ * A stream_reader turns files and pipes into ordered batches of records with
+ * hashed keys; a stream_writer copies chosen records out again, byte for byte.
+ * Between the two stands a filter:
+ *
+ *     stream_options o = stream_options_defaults();
+ *     o.filter = filter;
+ *     if (stream_open(&reader, &o, files, file_count, &err)) fail(&err);
+ *     while ((s = stream_next(reader, -1, &b, &err)) == STREAM_BATCH) {
+ *         weir_batch keys = {.count = b->count, .hashes = b->hashes};
+ *         weir_filter_offer_batch(filter, &keys, verdicts);
+ *         if (stream_write_records(writer, b, verdicts, false, &err)) fail(&err);
+ *     }
+ *     if (s == STREAM_FAILED) fail(&err);
+ *
+ * (It must look at b->status where that is not NULL: see below.)
+ *
+ * Ownership: a batch belongs to the reader and is good until the next call of
+ * stream_next() or stream_close(). Nothing is allocated per record.
+ *
+ * Threads: a reader and a writer are each used by one thread, the caller's,
+ * except for what is marked thread-safe. With options.threads = 1 the reader
+ * starts none; with N it starts N - 1 that read, split and hash ahead, and the
+ * caller's thread joins in while it would otherwise wait. Batches, their order,
+ * their records and every error are the same for any number of threads, save
+ * that where one batch ends and the next begins may differ.
+ *
+ * Errors: a stream_error holds one line for people, lower case, the problem
+ * first, the subject quoted, then what to try. Callers print `message`.
+ *
+ * Signals: writing to a closed pipe is reported (STREAM_CLOSED) only if the
+ * program ignores SIGPIPE. Threads started here block all signals.
+ */
+#ifndef WEIR_STREAM_H
+#define WEIR_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------
+ * Outcomes
+ * ------------------------------------------------------------------------ */
+
+typedef enum {
+    STREAM_OK = 0,
+    STREAM_BATCH,       /* stream_next: here is a batch */
+    STREAM_END,         /* stream_next: no more; all files were read to their ends */
+    STREAM_IDLE,        /* stream_next: the input had nothing to read for the timeout */
+    STREAM_INTERRUPTED, /* stream_next: stream_interrupt() was called */
+    STREAM_CLOSED,      /* writing: the other side of the pipe is gone (EPIPE): end quietly */
+    STREAM_FAILED       /* the stream_error says what happened */
+} stream_status;
+
+typedef struct {
+    int os_error;       /* errno of the failed call, or 0 */
+    uint64_t record;    /* number in its file, from 1 (a header counts); 0: none concerned */
+    uint64_t offset;    /* byte in the file's content (decompressed) at which it begins */
+    char file[256];     /* its name, cut if long; "" if none is concerned */
+    char message[640];  /* the whole story, file, record and offset included */
+} stream_error;
+
+/* ------------------------------------------------------------------------
+ * What a record is, and what of it is the key
+ * ------------------------------------------------------------------------ */
+
+typedef enum {
+    STREAM_LINES, /* ends with the terminator; a CR before it belongs to the record and the key */
+    STREAM_CSV,   /* RFC 4180: quoted fields may hold separators, line ends and "" for a quote.
+                   * A quote opens a field only at its beginning; elsewhere it is a letter.
+                   * LF or CRLF ends a row. */
+    STREAM_TSV,   /* tabs, no quoting; LF or CRLF ends a row */
+    STREAM_JSON,  /* one value per line, checked in full */
+    STREAM_FIXED, /* options.record_size bytes each */
+    STREAM_LEN32  /* a 4-byte little-endian length, then as many bytes: the key is those */
+} stream_format;
+
+/* Read a format as the command line gives it: lines, csv, tsv, json, len32, or
+ * fixed:N with N from 1 to 1 GiB. Sets *format and *record_size. */
+stream_status stream_parse_format(const char *text, stream_format *format, uint32_t *record_size,
+                                  stream_error *err);
+
+/* Place in a list of files: `record` records, `offset` bytes of content
+ * (decompressed, which for a plain file is the offset in it) of file number
+ * `file` (from 0) are done. All zero is the beginning. */
+typedef struct {
+    uint64_t file;
+    uint64_t offset;
+    uint64_t record;
+} stream_position;
+
+/* The key of a record is the whole record without its terminator, unless
+ * `key` names parts of it:
+ *
+ *   csv, tsv   columns by number from 1, or with `header` by name: "2,5",
+ *              "user,url"; a name that holds a comma or a quote, or consists of
+ *              digits, is written in quotes as in CSV. Values count, not their
+ *              spelling: "a" in quotes equals a without.
+ *   json       paths: ".user.id,.tags[0],.\"odd name\"". Values count, not
+ *              their spelling: "\u0041" equals "A", 1 equals 1.0 and 10e-1 (to
+ *              any number of digits), but the number 1 is not the string "1".
+ *              null is a value. An object or array counts by its text without
+ *              white space, in the order of the document. Of several fields
+ *              with one name the first counts.
+ *
+ * The whole record as key counts byte by byte in every format. Several parts
+ * are joined such that ("a","bc") differs from ("ab","c"). One CSV column is
+ * hashed as its plain value. Then, for each part (JSON: for strings only):
+ * `trim` takes ASCII white space from both ends, key_skip_prefix drops the first
+ * bytes of the first part (a shorter one becomes empty), `ignore_case` folds
+ * ASCII letters; other letters stay as they are.
+ *
+ * A record without a part has the status STREAM_MISSING. */
+typedef struct {
+    /* how to cut records */
+    stream_format format;
+    uint32_t record_size; /* STREAM_FIXED */
+    char terminator;      /* '\n' (default) or '\0': STREAM_LINES and STREAM_JSON only */
+    bool header;          /* csv, tsv: the first row of each file names the columns. The first
+                           * file's comes through as STREAM_HEADER; the others must have the same
+                           * names in the same order, and are left out */
+    bool plain;           /* take the bytes as they are: do not look for gzip and zstd */
+    uint64_t max_record;  /* a longer one is an error; default 64 MiB, at most 1 GiB */
+
+    /* how to find keys */
+    const char *key;        /* NULL: the whole record */
+    size_t key_skip_prefix; /* bytes */
+    bool trim;
+    bool ignore_case;
+
+    /* event times, for windows: a column or path as above, or NULL. A record
+     * without it is STREAM_MISSING, one that does not parse is STREAM_BAD.
+     * time_format: "unix" (seconds, fractions allowed; the default), "unix-ms",
+     * "unix-us", "unix-ns", "iso" (ISO 8601 and RFC 3339; without a zone UTC) or a
+     * strptime(3) pattern (UTC unless it has %z; %f reads a fraction of a second). */
+    const char *time_field;
+    const char *time_format;
+
+    /* how to hash keys: the filter's own hash, or if `hash` is set that */
+    const weir_filter *filter;
+    uint64_t (*hash)(const void *context, const void *key, size_t length);
+    const void *hash_context;
+
+    unsigned threads;      /* in all, the caller's included; default 1 */
+    stream_position start; /* where to begin: for resuming; default the beginning */
+    size_t block_size;     /* bytes read at once; 0: the measured best. Tests use tiny ones */
+} stream_options;
+
+stream_options stream_options_defaults(void);
+
+/* ------------------------------------------------------------------------
+ * Reading
+ * ------------------------------------------------------------------------ */
+
+/* What became of a record's key. */
+enum {
+    STREAM_RECORD_OK = 0,
+    STREAM_MISSING, /* it has no such column or field; hashes[i] is 0 */
+    STREAM_BAD,     /* malformed: stream_record_error() says how; hashes[i] is 0 */
+    STREAM_HEADER   /* the header row; not a record to be judged; hashes[i] is 0 */
+};
+
+typedef struct {
+    size_t count;            /* records, at least 1 */
+    const unsigned char *base;
+    const uint32_t *offsets; /* count + 1: record i is base[offsets[i]] up to base[offsets[i+1]],
+                              * its terminator (or length prefix) included, so that consecutive
+                              * records are one stretch of memory */
+    const uint64_t *hashes;  /* count */
+    const int64_t *times;    /* count, nanoseconds since 1970, or NULL without time_field;
+                              * INT64_MIN where status is not OK */
+    const uint8_t *status;   /* count, or NULL: every one is STREAM_RECORD_OK */
+    size_t missing, bad;     /* how many of each status */
+    bool open_end;           /* the last record has no terminator: it ends its file */
+    stream_format format;
+    char terminator[3];      /* what would end it: "\n", "\r\n", or one NUL; "" for binary formats */
+    uint8_t terminator_length;
+    const char *file;        /* name; "-" is standard input */
+    uint64_t first_record;   /* number of the first record in its file, from 1 */
+    uint64_t first_offset;   /* of base[offsets[0]] in the file's content */
+    stream_position after;   /* just after the last record: start here to go on */
+} stream_batch;
+
+typedef struct stream_reader stream_reader;
+
+/* Open files for reading ("-" is standard input; no files: standard input).
+ * All are checked to exist and be readable; they are opened one by one as they
+ * are reached. The options and the strings in them are copied; file names,
+ * filter and hash_context must outlive the reader. gzip and zstd content is
+ * recognised by its first bytes, also several members or frames in a row.
+ * Fails with STREAM_FAILED; *out is then NULL. An unknown column name may show
+ * only in stream_next(), when the header has been read. */
+stream_status stream_open(stream_reader **out, const stream_options *options,
+                          const char *const *files, size_t file_count, stream_error *err);
+
+/* The next batch: STREAM_BATCH and *batch, or STREAM_END, STREAM_FAILED (again
+ * and again, once reached; every whole record before the trouble was
+ * delivered), STREAM_INTERRUPTED, or STREAM_IDLE if the input is a pipe or
+ * terminal that had nothing for timeout_ms (0: only what is there, -1: wait).
+ * Records that have arrived are delivered without waiting for more. A good rhythm for live
+ * input: ask with 0; on STREAM_IDLE flush the writer, then ask with the time
+ * until the next save. */
+stream_status stream_next(stream_reader *reader, int timeout_ms, const stream_batch **batch,
+                          stream_error *err);
+
+/* Describe what is wrong with record i of a batch (STREAM_BAD or
+ * STREAM_MISSING) as an error: file, record number, byte offset, reason. */
+void stream_record_error(const stream_reader *reader, const stream_batch *batch, size_t i,
+                         stream_error *err);
+
+/* Make a stream_next() that waits for input, or else the next one, return
+ * STREAM_INTERRUPTED, once for each call or few calls. Batches are not lost.
+ * Thread-safe, and safe in signal handlers. */
+void stream_interrupt(stream_reader *reader);
+
+/* How far it has come. Thread-safe. */
+typedef struct {
+    uint64_t raw_bytes;  /* read from the files, before decompression */
+    uint64_t raw_total;  /* size of all files, or 0 if one has none (a pipe). Less what
+                          * lies before options.start is not subtracted from either */
+    uint64_t records;    /* delivered in batches */
+    uint64_t bytes;      /* of these, decompressed */
+} stream_progress;
+
+void stream_get_progress(const stream_reader *reader, stream_progress *progress);
+
+/* Stop, join the threads, close the files; at any time. NULL is allowed. */
+void stream_close(stream_reader *reader);
+
+/* ------------------------------------------------------------------------
+ * Writing
+ * ------------------------------------------------------------------------ */
+
+typedef enum { STREAM_PLAIN, STREAM_GZIP, STREAM_ZSTD } stream_compression;
+
+/* "none", "gzip" or "zstd". */
+stream_status stream_parse_compression(const char *text, stream_compression *compression,
+                                       stream_error *err);
+
+/* A point at which the output can be cut and continued: everything written so
+ * far lies before `offset`, compressed members and frames are complete. */
+typedef struct {
+    uint64_t offset;  /* bytes of the output file */
+    bool open_end;    /* the last record written has no terminator yet: one goes before the next */
+    char terminator[3];
+    uint8_t terminator_length;
+} stream_mark;
+
+typedef struct {
+    const char *path;         /* NULL or "-": descriptor `fd`. A file is made if need be */
+    int fd;                   /* default 1, standard output; not closed by the writer */
+    stream_compression compression;
+    int level;                /* 0: the compressor's default (gzip 6, zstd 3) */
+    bool background;          /* compress and write in a thread of its own */
+    bool append;              /* go on after the end of the file instead of emptying it */
+    const stream_mark *mark;  /* go on here: cut the file back to it. It must be a regular file
+                               * and no shorter. Overrides append */
+    const char *const *inputs; /* refuse to empty one of these files; or NULL */
+    size_t input_count;
+    size_t buffer_size;       /* 0: the measured best */
+} stream_writer_options;
+
+stream_writer_options stream_writer_options_defaults(void);
+
+typedef struct stream_writer stream_writer;
+
+/* Fails with STREAM_FAILED; *out is then NULL and the file is as it was. */
+stream_status stream_writer_open(stream_writer **out, const stream_writer_options *options,
+                                 stream_error *err);
+
+/* The writing functions return STREAM_OK, STREAM_CLOSED or STREAM_FAILED (with
+ * err; the writer then refuses all but close). What they take is buffered. A
+ * record without terminator (the end of its file) stays as it is if nothing is
+ * written after it; otherwise it gets one.
+ *
+ * Bits are those of weir_filter_offer_batch(): bit i%64 of word i/64 belongs to
+ * record i. */
+
+/* Copy the records whose bit equals `which`: with verdicts, false copies the NEW
+ * and true the SEEN. bits NULL: all. */
+stream_status stream_write_records(stream_writer *writer, const stream_batch *batch,
+                                   const uint64_t *bits, bool which, stream_error *err);
+
+/* Copy records with their verdict in front, leaving out those whose bit in `drop`
+ * is 1 (NULL: none are). By format:
+ *
+ *   lines, tsv  a column N or S and a tab
+ *   csv         a column N or S and a comma
+ *   json        a first field, {"verdict":"N",...}; a value that is no object
+ *               becomes {"verdict":"N","value":...}; a blank line stays
+ *   fixed:n     a byte N or S: records of n + 1 bytes
+ *   len32       a byte N or S at the head of the payload, counted in the length
+ *
+ * A header row gets the column name "verdict". */
+stream_status stream_write_marked(stream_writer *writer, const stream_batch *batch,
+                                  const uint64_t *verdicts, const uint64_t *drop,
+                                  stream_error *err);
+
+/* Write N or S and a line end (NUL if that is what ends the records) for each
+ * record whose bit in `drop` is 0 (NULL: for all). None for a header row. */
+stream_status stream_write_verdicts(stream_writer *writer, const stream_batch *batch,
+                                    const uint64_t *verdicts, const uint64_t *drop,
+                                    stream_error *err);
+
+/* Plain bytes, through the same buffer. */
+stream_status stream_write_bytes(stream_writer *writer, const void *bytes, size_t length,
+                                 stream_error *err);
+
+/* Hand everything on to the descriptor now, so that a reader of it sees all
+ * records. Compressed output stays one member or frame. */
+stream_status stream_writer_flush(stream_writer *writer, stream_error *err);
+
+/* The same, but end the member or frame, and say where: cutting the file there
+ * leaves a valid file, and writing on from there continues it. With `sync` the
+ * bytes are on the disk (fdatasync) when it returns, if the output is a file. */
+stream_status stream_writer_mark(stream_writer *writer, bool sync, stream_mark *mark,
+                                 stream_error *err);
+
+/* Bytes handed to the descriptor so far, or lying in the file before. Thread-safe. */
+uint64_t stream_writer_offset(const stream_writer *writer);
+
+/* Finish (as stream_writer_mark does, without sync), join the thread, close what it
+ * opened, free it. Returns the first failure of the writer's life, also one reported
+ * before. NULL is allowed. */
+stream_status stream_writer_close(stream_writer *writer, stream_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

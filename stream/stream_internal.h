@@ -1,0 +1,307 @@
+/* stream_internal.h - how the parts of the stream layer fit together.
+ *
+ *   source.c    bytes: files, pipes, gzip, zstd
+ *   scan.c      where records end, 64 bytes at a time
+ *   frame.c     bytes into blocks of whole records, strictly in order
+ *   spec.c      the text of --key, --time and --format
+ *   columns.c   parts of CSV and TSV rows
+ *   json.c      parts of JSON values, over the index that json_index.cpp makes
+ *   moment.c    event times
+ *   keys.c      a block's records into hashes
+ *   reader.c    the pipeline: who does which block when
+ *   writer.c    records out
+ *
+ * A block goes: frame (one thread at a time, in order) -> keys (any thread, any
+ * order) -> the caller (in order) -> back to the ring.
+ */
+#ifndef WEIR_STREAM_INTERNAL_H
+#define WEIR_STREAM_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stream.h"
+
+#define STREAM_PAD 64          /* readable bytes past the end of every buffer that is scanned */
+#define STREAM_MAX_PARTS 32    /* parts of a key */
+#define STREAM_RECORD_LIMIT (1u << 30)
+
+/* ------------------------------------------------------------------------
+ * Errors
+ * ------------------------------------------------------------------------ */
+
+/* Fill an error and return STREAM_FAILED. */
+__attribute__((format(printf, 3, 4))) stream_status stream__fail(stream_error *err, int os_error,
+                                                                 const char *format, ...);
+
+/* Put a name into an error's message, cut if it is very long. */
+#define STREAM_NAME_FORMAT "'%.200s'"
+
+stream_status stream__no_memory(stream_error *err);
+
+/* Why a record is BAD or MISSING: name, status, text. */
+#define STREAM_REASON_LIST(X)                                                                  \
+    X(REASON_NONE, STREAM_RECORD_OK, "nothing is wrong")                                        \
+    X(REASON_NO_COLUMN, STREAM_MISSING, "the row has too few columns for the key")              \
+    X(REASON_NO_FIELD, STREAM_MISSING, "the value has no field for the key")                    \
+    X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                 \
+    X(REASON_BAD_TIME, STREAM_BAD, "the time does not fit the time format")                     \
+    X(REASON_OPEN_QUOTE, STREAM_BAD, "a quote is not closed before the end of the file")        \
+    X(REASON_UTF8, STREAM_BAD, "invalid JSON: not UTF-8")                                       \
+    X(REASON_STRING, STREAM_BAD, "invalid JSON: a string is not closed, or holds a control character") \
+    X(REASON_ESCAPE, STREAM_BAD, "invalid JSON: unknown escape in a string")                    \
+    X(REASON_NUMBER, STREAM_BAD, "invalid JSON: malformed number")                              \
+    X(REASON_WORD, STREAM_BAD, "invalid JSON: expected a value")                                \
+    X(REASON_SYNTAX, STREAM_BAD, "invalid JSON: misplaced bracket, comma or colon")             \
+    X(REASON_CUT, STREAM_BAD, "invalid JSON: the value is not complete")                        \
+    X(REASON_TRAILING, STREAM_BAD, "invalid JSON: something follows the value")                 \
+    X(REASON_DEPTH, STREAM_BAD, "invalid JSON: nested deeper than 1024")                        \
+    X(REASON_NOT_OBJECT, STREAM_BAD, "the value is not an object")                              \
+    X(REASON_NOT_ARRAY, STREAM_BAD, "the value is not an array")                                \
+    X(REASON_MEMORY, STREAM_BAD, "out of memory")
+
+typedef enum {
+#define STREAM_REASON_ENUM(name, status, text) name,
+    STREAM_REASON_LIST(STREAM_REASON_ENUM)
+#undef STREAM_REASON_ENUM
+} stream_reason;
+
+/* ------------------------------------------------------------------------
+ * source.c: one file's content, decompressed
+ * ------------------------------------------------------------------------ */
+
+typedef enum { SOURCE_DATA, SOURCE_EOF, SOURCE_AGAIN, SOURCE_INTERRUPTED, SOURCE_FAILED } source_status;
+
+typedef struct stream_source stream_source;
+
+/* What a source shares with the thread that may want to stop it. */
+typedef struct {
+    int wake_fd;                    /* an eventfd, readable when somebody wants attention */
+    _Atomic uint64_t raw_bytes;     /* progress */
+    _Atomic bool interrupted;       /* stream_interrupt() was called and not yet reported */
+    _Atomic bool stopping;          /* stream_close() */
+    void (*waiting)(void *context, bool waits); /* told before and after a wait for input */
+    void (*attention)(void *context);           /* told when woken while waiting */
+    void *context;
+} source_control;
+
+stream_status stream__source_open(stream_source **out, const char *name, bool plain,
+                                  source_control *control, stream_error *err);
+void stream__source_close(stream_source *source);
+
+/* Read up to `room` bytes, at least one unless the status says otherwise. If nothing is
+ * there: timeout_ms as in stream_next(). */
+source_status stream__source_read(stream_source *source, void *to, size_t room, int timeout_ms,
+                                  size_t *got, stream_error *err);
+
+/* Go to a byte of the content; from the beginning only. False if it ends before. */
+source_status stream__source_skip(stream_source *source, uint64_t offset, stream_error *err);
+
+/* Reading it never has to wait for somebody. */
+bool stream__source_is_regular(const stream_source *source);
+
+/* ------------------------------------------------------------------------
+ * scan.c: where records end
+ * ------------------------------------------------------------------------ */
+
+/* Where a CSV scan stands. */
+typedef enum { CSV_FIELD_START, CSV_PLAIN, CSV_QUOTED, CSV_QUOTE_SEEN } csv_state;
+
+/* Look at base[*pos .. end) and write the offset just after each terminator to ends[]. Stops
+ * at end or when fewer than 64 of `room` entries are left, and moves *pos. Returns the
+ * number of ends. Reads up to STREAM_PAD bytes past end. */
+size_t stream__scan_lines(const unsigned char *base, uint32_t *pos, uint32_t end,
+                          unsigned char terminator, uint32_t *ends, size_t room);
+size_t stream__scan_csv(const unsigned char *base, uint32_t *pos, uint32_t end, csv_state *state,
+                        uint32_t *ends, size_t room);
+
+/* Columns of one row without its terminator: for each of `count` wanted columns (numbers from
+ * 0, ascending, no two alike) its place, quotes included, in starts[] and stops[]. Returns how
+ * many were found, in order. quoting is false for TSV. Reads past the end of the row, up to
+ * STREAM_PAD bytes. */
+size_t stream__scan_columns(const unsigned char *row, uint32_t length, unsigned char separator,
+                            bool quoting, const uint32_t *wanted, size_t count, uint32_t *starts,
+                            uint32_t *stops);
+
+/* Choose an implementation for the tests: "portable", "sse2", "avx2"; NULL: the best. False
+ * if this machine has it not. Not thread-safe. */
+bool stream__scan_choose(const char *name);
+
+/* ------------------------------------------------------------------------
+ * spec.c: keys, times
+ * ------------------------------------------------------------------------ */
+
+typedef struct {
+    const char *name; /* NULL: an index */
+    uint32_t length;
+    uint32_t index;
+} path_step;
+
+typedef struct {
+    uint32_t count;
+    path_step *steps;
+} json_path;
+
+typedef enum { MOMENT_SECONDS, MOMENT_MS, MOMENT_US, MOMENT_NS, MOMENT_ISO, MOMENT_PATTERN } moment_kind;
+
+/* Everything about keys that does not change from record to record. */
+typedef struct {
+    stream_format format;
+    bool by_parts;          /* else the whole record */
+    bool timed;
+    bool trim, fold;
+    size_t skip_prefix;
+    uint32_t key_count;     /* parts of the key; if timed, part number key_count is the time */
+    uint32_t part_count;
+    char *text;             /* the copied spec; names point into it */
+    const char *names[STREAM_MAX_PARTS + 1];   /* columns by name, else NULL */
+    uint32_t columns[STREAM_MAX_PARTS + 1];    /* from 0 */
+    json_path paths[STREAM_MAX_PARTS + 1];
+    uint32_t wanted_count;  /* the columns without repeats, ascending */
+    uint32_t wanted[STREAM_MAX_PARTS + 1];
+    uint8_t slot[STREAM_MAX_PARTS + 1];        /* part -> place in wanted */
+    moment_kind moment;
+    char *pattern;          /* MOMENT_PATTERN */
+    const weir_filter *filter;
+    uint64_t (*hash)(const void *, const void *, size_t);
+    const void *hash_context;
+} key_plan;
+
+stream_status stream__plan_init(key_plan *plan, const stream_options *options, stream_error *err);
+void stream__plan_release(key_plan *plan);
+
+/* Find the columns that are given by name in a header row (without its terminator). */
+stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size_t length,
+                                  const char *file, stream_error *err);
+
+/* ------------------------------------------------------------------------
+ * columns.c, json.c, moment.c: values
+ * ------------------------------------------------------------------------ */
+
+/* Bytes that grow. */
+typedef struct {
+    unsigned char *bytes;
+    size_t length, room;
+} stream_buffer;
+
+bool stream__buffer_reserve(stream_buffer *buffer, size_t more);
+void stream__buffer_release(stream_buffer *buffer);
+
+/* The value of a CSV field: in place where it can, else unquoted into `buffer` (which is
+ * emptied first). NULL: out of memory. */
+const unsigned char *stream__csv_value(const unsigned char *field, size_t length,
+                                       stream_buffer *buffer, size_t *value_length);
+
+/* Nanoseconds since 1970 from text. */
+bool stream__moment_parse(const key_plan *plan, const unsigned char *text, size_t length,
+                          int64_t *nanoseconds);
+stream_status stream__moment_format(key_plan *plan, const char *text, stream_error *err);
+
+/* json_index.cpp: where the tokens of JSON text lie. */
+typedef struct json_index json_index;
+typedef enum { JSON_INDEX_OK, JSON_INDEX_EMPTY, JSON_INDEX_UTF8, JSON_INDEX_STRING, JSON_INDEX_MEMORY } json_index_status;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+json_index *stream__json_index_new(void);
+void stream__json_index_free(json_index *index);
+/* Brackets, commas, colons and the first bytes of strings and other scalars, by offset; valid
+ * until the next call. Strings are known to be closed and free of control characters, the
+ * text to be UTF-8; nothing else is. */
+json_index_status stream__json_index(json_index *index, const unsigned char *text, size_t length,
+                                     const uint32_t **tokens, size_t *count);
+#ifdef __cplusplus
+}
+#endif
+
+/* A part of a JSON value, as it stands in the text. */
+typedef struct {
+    uint32_t start, stop; /* start == stop: missing */
+} json_slice;
+
+/* Check one value, text[from..to), whose tokens are tokens[0..count), and find the parts. */
+stream_reason stream__json_find(const unsigned char *text, uint32_t from, uint32_t to,
+                                const uint32_t *tokens, size_t count, const json_path *paths,
+                                uint32_t path_count, json_slice *parts, uint32_t *where);
+
+/* Append the canonical spelling of a checked value: one tag byte, then its bytes. */
+bool stream__json_canonical(const unsigned char *text, size_t length, stream_buffer *out);
+
+/* ------------------------------------------------------------------------
+ * Blocks, frame.c, keys.c
+ * ------------------------------------------------------------------------ */
+
+typedef struct {
+    unsigned char *memory; /* page aligned, capacity + STREAM_PAD bytes */
+    size_t capacity;
+    uint32_t base;         /* first byte in use */
+    uint32_t scanned;      /* the scan has come this far */
+    uint32_t end;          /* bytes are here up to this */
+    uint32_t *ends;        /* ends[0] = first record's start, ends[i] = record i's end */
+    size_t count;          /* records found */
+    uint64_t *hashes;
+    int64_t *times;
+    uint8_t *status, *reason;
+    uint32_t *where;       /* in the record, for the reason */
+    bool header;           /* record 0 is one */
+    bool open_quote;       /* the last record has an open quote */
+    bool ready;            /* reader.c: may be delivered */
+    stream_status outcome; /* of what made it: STREAM_BATCH, STREAM_END, STREAM_FAILED */
+    stream_batch batch;
+} stream_block;
+
+bool stream__block_init(stream_block *block, size_t block_size, size_t max_records, bool timed);
+void stream__block_release(stream_block *block);
+
+typedef struct {
+    const stream_options *options;
+    key_plan *plan;
+    const char *const *files;
+    size_t file_count;
+    source_control *control;
+    size_t block_size, max_records;
+
+    stream_source *source;   /* NULL: between files */
+    stream_position at;      /* of carry[0], or of the block's base while one is being filled */
+    bool at_eof;             /* the source has no more; carry may still hold records */
+    bool header_next;        /* the next record of this file is its header */
+    unsigned char *carry;    /* bytes after the last whole record of the last block */
+    size_t carry_length, carry_capacity, carry_scanned;
+    csv_state csv;
+    bool crlf;               /* the last row ended with CRLF */
+    bool filling;            /* a block was left unfinished: go on with it */
+    unsigned char *first_header; /* the first file's header row, without terminator */
+    size_t first_header_length;
+    bool pending_failure;    /* deliver what there is, then fail with: */
+    stream_error failure;
+    _Atomic bool regular;    /* the current source never waits */
+} stream_framer;
+
+stream_status stream__framer_init(stream_framer *framer, const stream_options *options,
+                                  key_plan *plan, const char *const *files, size_t file_count,
+                                  source_control *control, size_t block_size, size_t max_records,
+                                  stream_error *err);
+void stream__framer_release(stream_framer *framer);
+
+/* Fill a block with whole records and describe it in block->batch (without hashes): outcome
+ * STREAM_BATCH; or STREAM_END, STREAM_IDLE, STREAM_INTERRUPTED, STREAM_FAILED (framer->failure). After IDLE and
+ * INTERRUPTED call again with the same block. */
+stream_status stream__frame(stream_framer *framer, stream_block *block, int timeout_ms);
+
+/* What one thread needs to make keys. */
+typedef struct {
+    const key_plan *plan;
+    stream_buffer key, value;
+    json_index *json;
+} stream_keyer;
+
+bool stream__keyer_init(stream_keyer *keyer, const key_plan *plan);
+void stream__keyer_release(stream_keyer *keyer);
+
+/* Fill in hashes, times and status of a framed block. False: out of memory. */
+bool stream__keys(stream_keyer *keyer, stream_block *block);
+
+#endif

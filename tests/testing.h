@@ -1,0 +1,57 @@
+/* testing.h - what the test programs share. */
+#ifndef WEIR_TESTING_H
+#define WEIR_TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "weir.h"
+
+/* A folder of its own for a test, removed with what is in it at the end. */
+static inline const char *scratch_folder(void) {
+    static char path[64];
+    if (!path[0]) {
+        strcpy(path, "/tmp/weir-test-XXXXXX");
+        if (!mkdtemp(path)) abort();
+    }
+    return path;
+}
+
+static inline const char *scratch_path(const char *name) {
+    static char paths[4][160];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", scratch_folder(), name);
+    return path;
+}
+
+static inline void remove_scratch_folder(void) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch_folder());
+    if (system(command) != 0) fprintf(stderr, "# cannot remove %s\n", scratch_folder());
+}
+
+static inline weir_filter *make_filter(const char *spec) {
+    weir_filter *filter;
+    weir_error err = {0};
+    if (weir_filter_new(&filter, spec, &err) != WEIR_OK) fail_msg("%s: %s", spec, err.message);
+    return filter;
+}
+
+/* The i-th word of an unrelated sequence per seed, to stand for keys' hashes. */
+static inline uint64_t test_word(uint64_t seed, uint64_t i) {
+    uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + i * UINT64_C(0xd1342543de82ef95) + 1;
+    x = (x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+    x = (x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+    return x ^ (x >> 32);
+}
+
+#endif

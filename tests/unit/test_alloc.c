@@ -1,0 +1,123 @@
+/* test_alloc.c - every allocation is made to fail, one after the other.
+ *
+ * malloc, calloc and mmap are wrapped at link time. For n = 1, 2, 3, ... the
+ * n-th call fails: the operation must say "out of memory" and leave nothing
+ * behind (the address sanitizer's run finds leaks), until it succeeds.
+ */
+#include "testing.h"
+
+#include <sys/mman.h>
+
+static long until_failure = -1; /* calls left before one fails; -1: never */
+
+static int fails_now(void) { return until_failure > 0 && --until_failure == 0; }
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size) { return fails_now() ? NULL : __real_calloc(n, size); }
+void *__real_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
+    return fails_now() ? MAP_FAILED : __real_mmap(at, length, protection, flags, fd, offset);
+}
+
+/* Run `operation` with each of its allocations failing in turn. */
+static void fail_each(weir_status (*operation)(const char *argument, weir_error *err),
+                      const char *argument) {
+    for (long n = 1; n < 50; n++) {
+        weir_error err = {0};
+        until_failure = n;
+        weir_status status = operation(argument, &err);
+        long left = until_failure;
+        until_failure = -1;
+        if (status == WEIR_OK && left > 0) {
+            assert_true(n > 1);
+            return;
+        }
+        if (status != WEIR_ERR_MEMORY || !err.message[0])
+            fail_msg("%s: allocation %ld failed, status %d '%s'", argument, n, status, err.message);
+    }
+    fail_msg("%s: never succeeds", argument);
+}
+
+static weir_status make_and_free(const char *spec, weir_error *err) {
+    weir_filter *filter;
+    weir_status status = weir_filter_new(&filter, spec, err);
+    weir_filter_free(filter);
+    return status;
+}
+
+static weir_status audit_and_free(const char *unused, weir_error *err) {
+    (void)unused;
+    weir_audit *audit;
+    weir_status status = weir_audit_new(&audit, 65536, 1, 0, false, false, err);
+    weir_audit_free(audit);
+    return status;
+}
+
+static weir_status save_again(const char *path, weir_error *err) {
+    static weir_filter *filter;
+    static weir_audit *audit;
+    if (!filter) {
+        long paused = until_failure;
+        until_failure = -1;
+        filter = make_filter("bloom:memory=1K,seed=1");
+        assert_int_equal(weir_audit_new(&audit, 4096, 1, 0, false, false, NULL), WEIR_OK);
+        until_failure = paused;
+    }
+    weir_snapshot *snapshot;
+    weir_status status = weir_snapshot_new(&snapshot, err);
+    if (status == WEIR_OK) status = weir_snapshot_put_filter(snapshot, "filter", filter, err);
+    if (status == WEIR_OK) status = weir_snapshot_put_audit(snapshot, "audit", audit, err);
+    if (status == WEIR_OK) status = weir_snapshot_put_note(snapshot, "run", "abc", 3, err);
+    if (status == WEIR_OK) status = weir_snapshot_write(snapshot, path, err);
+    weir_snapshot_free(snapshot);
+    if (status == WEIR_OK && until_failure > 0) {
+        weir_filter_free(filter);
+        weir_audit_free(audit);
+    }
+    return status;
+}
+
+static weir_status load_and_free(const char *path, weir_error *err) {
+    weir_snapshot *snapshot;
+    weir_status status = weir_snapshot_read(&snapshot, path, err);
+    weir_snapshot_free(snapshot);
+    return status;
+}
+
+static void making_a_filter_survives(void **state) {
+    (void)state;
+    for (size_t k = 0; weir_filter_kind(k); k++) {
+        char spec[64];
+        snprintf(spec, sizeof spec, "%s:memory=8K,fpr=1%%", weir_filter_kind(k)->name);
+        fail_each(make_and_free, spec);
+    }
+}
+
+static void making_an_audit_survives(void **state) {
+    (void)state;
+    fail_each(audit_and_free, "audit");
+}
+
+static void saving_and_loading_survive(void **state) {
+    (void)state;
+    const char *path = scratch_path("alloc.weir");
+    fail_each(save_again, path);
+    fail_each(load_and_free, path);
+}
+
+static int clean_up(void **state) {
+    (void)state;
+    remove_scratch_folder();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(making_a_filter_survives),
+        cmocka_unit_test(making_an_audit_survives),
+        cmocka_unit_test(saving_and_loading_survive),
+    };
+    return cmocka_run_group_tests(tests, NULL, clean_up);
+}

@@ -43,8 +43,8 @@ struct lab_file {
     size_t raw_size, raw_at, raw_end;
     char *text; /* decompressed bytes, at..end unread */
     size_t size, at, end;
-    int over, frame_open;    /* nothing more to read; inside a zstd frame */
-    uint64_t page, pages;    /* pages of the current request still to give */
+    int over, frame_open; /* nothing more to read; inside a zstd frame */
+    uint64_t page, pages; /* pages of the current request still to give */
     lab_recipe recipe;
     weir_error trouble; /* code WEIR_OK while there is none */
 };
@@ -165,7 +165,8 @@ static uint64_t line_id(const lab_recipe *r, const char *line, size_t length) {
 static uint64_t number(const char **at, const char *end) {
     uint64_t value = 0;
     while (*at < end && **at == ' ') ++*at;
-    for (; *at < end && **at >= '0' && **at <= '9'; ++*at) value = 10 * value + (uint64_t)(**at - '0');
+    for (; *at < end && **at >= '0' && **at <= '9'; ++*at)
+        value = 10 * value + (uint64_t)(**at - '0');
     return value;
 }
 
@@ -185,10 +186,8 @@ size_t lab_file_next(lab_file *f, uint64_t *ids, size_t n) {
         }
         const char *line = next_line(f, &length);
         if (!line) break;
-        if (f->recipe.pages)
-            start_request(f, line, length);
-        else
-            ids[done++] = line_id(&f->recipe, line, length);
+        if (f->recipe.pages) start_request(f, line, length);
+        else ids[done++] = line_id(&f->recipe, line, length);
     }
     return done;
 }
@@ -219,16 +218,11 @@ weir_status lab_file_new(lab_file **out, const char *path, const lab_recipe *rec
     f->raw = malloc(f->raw_size);
     f->text = malloc(f->size);
     f->in = fopen(path, "rb");
-    if (!f->in)
-        status = fail(err, WEIR_ERR_IO, path, strerror(errno));
-    else if (!f->raw || !f->text)
-        status = fail(err, WEIR_ERR_MEMORY, path, "out of memory");
-    else
-        status = detect(f, path, err);
-    if (status)
-        lab_file_free(f);
-    else
-        *out = f;
+    if (!f->in) status = fail(err, WEIR_ERR_IO, path, strerror(errno));
+    else if (!f->raw || !f->text) status = fail(err, WEIR_ERR_MEMORY, path, "out of memory");
+    else status = detect(f, path, err);
+    if (status) lab_file_free(f);
+    else *out = f;
     return status;
 }
 

@@ -43,11 +43,17 @@ unsigned lab_judge_alone(const lab_cell *cell, const lab_truth *truth, const lab
     return broken;
 }
 
+double lab_rival_rate(const lab_truth *truth, const lab_trial *rival) {
+    double least = truth->distinct ? 0.5 / (double)truth->distinct : 0;
+    return rival->fpr > least ? rival->fpr : least;
+}
+
 unsigned lab_judge_rival(const lab_cell *cell, const lab_truth *truth, const lab_trial *own,
                          const lab_trial *rival) {
     if (!rival->made) return 0;
     if (!own->made) return LAB_BROKE_RIVAL;
-    unsigned broken = own->fpr > rival->fpr ? LAB_BROKE_RIVAL : 0;
+    double rate = lab_rival_rate(truth, rival);
+    unsigned broken = own->bound > rate && own->fpr > rate ? LAB_BROKE_RIVAL : 0;
     double noise = LAB_NOISE * sqrt(variance(own->fnr, truth) + variance(rival->fnr, truth));
     if (own->fnr > rival->fnr + noise) broken |= LAB_BROKE_RIVAL;
     if (!(cell->traits & LAB_STRONG) || rival->fnr <= 0.20) return broken;

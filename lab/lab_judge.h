@@ -30,10 +30,10 @@
 
 #define LAB_EXACT_SHARE 0.6
 #define LAB_EXACT_BITS 64
-#define LAB_OFF_FIT 0.05       /* oracle below this: the keys just about fit */
+#define LAB_OFF_FIT 0.05 /* oracle below this: the keys just about fit */
 #define LAB_FIT_MUST 0.12
-#define LAB_NOISE 3.0          /* standard deviations */
-#define LAB_FALSE_ALARM 1e-6   /* of the fpr rule, for each cell */
+#define LAB_NOISE 3.0        /* standard deviations */
+#define LAB_FALSE_ALARM 1e-6 /* of the fpr rule, for each cell */
 
 /* What the rules want to know of a stream. */
 enum { LAB_EVEN = 1 /* uniform or Zipf */, LAB_STRONG = 2 /* Zipf >= 0.9 or real */ };
@@ -65,9 +65,13 @@ void lab_cell_init(lab_cell *cell, const lab_truth *truth, double bits, double f
 /* The rules that need only the filter itself and the references. */
 unsigned lab_judge_alone(const lab_cell *cell, const lab_truth *truth, const lab_trial *own);
 
+/* The false positive rate that a rival was measured to have, at least half a
+ * false positive: none in so many firsts does not show a rate of 0. */
+double lab_rival_rate(const lab_truth *truth, const lab_trial *rival);
+
 /* The rules against one rival: `own` ran at the same memory. Says nothing (0)
- * about a rival that could not be made. Broken too when own's measured false
- * positive rate is above the rival's. */
+ * about a rival that could not be made. Broken too when neither own's bound nor
+ * its measured rate is within lab_rival_rate(). */
 unsigned lab_judge_rival(const lab_cell *cell, const lab_truth *truth, const lab_trial *own,
                          const lab_trial *rival);
 

@@ -29,10 +29,8 @@ double lab_binomial_tail(uint64_t n, double p, uint64_t hits) {
     while (term > 0 && k >= 0 && k <= (double)n) {
         sum += term;
         if (term < sum * 1e-12) break;
-        if (below)
-            term *= k / (((double)n - k + 1) * odds), k -= 1;
-        else
-            term *= ((double)n - k) / (k + 1) * odds, k += 1;
+        if (below) term *= k / (((double)n - k + 1) * odds), k -= 1;
+        else term *= ((double)n - k) / (k + 1) * odds, k += 1;
     }
     return below ? 1 - sum : sum;
 }

@@ -82,9 +82,9 @@ struct lab_stream {
     lab_zipf zipf;
     uint64_t block[LAB_ZIPF_BLOCK]; /* zipf: ranks drawn ahead */
     size_t block_at, block_end;
-    uint64_t arrive;           /* poisson: an arrival if a word is below; 0 if always */
-    uint64_t bias;             /* bmodel: b in 32 binary places */
-    uint64_t leaf, left, due;  /* finest interval: number, positions and arrivals left */
+    uint64_t arrive;          /* poisson: an arrival if a word is below; 0 if always */
+    uint64_t bias;            /* bmodel: b in 32 binary places */
+    uint64_t leaf, left, due; /* finest interval: number, positions and arrivals left */
     lab_file *file;
 };
 
@@ -121,10 +121,8 @@ static uint64_t solve_universe(uint64_t n, double share) {
     while (expected_share((double)high, (double)n) < share && high < (UINT64_C(1) << 50)) high *= 2;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (expected_share((double)middle, (double)n) < share)
-            low = middle;
-        else
-            high = middle;
+        if (expected_share((double)middle, (double)n) < share) low = middle;
+        else high = middle;
     }
     return high;
 }
@@ -281,8 +279,10 @@ static weir_status real_open(lab_stream *s, const lab_real *real, weir_error *er
 
 #define FIELD(name) offsetof(settings, name)
 #define LONGEST 1e12
-#define OPTION_N {"n", COUNT, FIELD(n), 1, LONGEST, NULL}
-#define OPTION_U {"u", COUNT, FIELD(u), 1, LONGEST, NULL}
+#define OPTION_N                                                                                   \
+    { "n", COUNT, FIELD(n), 1, LONGEST, NULL }
+#define OPTION_U                                                                                   \
+    { "u", COUNT, FIELD(u), 1, LONGEST, NULL }
 
 static const option uniform_options[] = {OPTION_N,
                                          {"universe", COUNT, FIELD(universe), 1, 1e15, NULL},
@@ -360,19 +360,15 @@ static weir_status parse_value(settings *set, const option *o, const char *text,
                          : fail(err, WEIR_ERR_SPEC, 0, "%s='%s' is none of %s", o->name, text,
                                 o->choices);
     }
-    if (o->type == COUNT)
-        status = weir_parse_count(text, &count, err);
-    else
-        status = parse_real(text, &real, err);
+    if (o->type == COUNT) status = weir_parse_count(text, &count, err);
+    else status = parse_real(text, &real, err);
     if (status) return status;
     double value = o->type == COUNT ? (double)count : real;
     if (!(value >= o->low && value <= o->high))
         return fail(err, WEIR_ERR_RANGE, 0, "%s=%s is not in %g..%g", o->name, text, o->low,
                     o->high);
-    if (o->type == COUNT)
-        *(uint64_t *)field = count;
-    else
-        *(double *)field = real;
+    if (o->type == COUNT) *(uint64_t *)field = count;
+    else *(double *)field = real;
     return WEIR_OK;
 }
 
@@ -396,8 +392,9 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
     const lab_real *real = lab_real_find(spec);
     s->kind = real ? &real_kind : find_kind(spec);
     if (!s->kind) return fail(err, WEIR_ERR_SPEC, 0, "no stream is called '%s'", spec);
-    if (real) return options ? fail(err, WEIR_ERR_SPEC, options - spec, "'%s' takes no options", spec)
-                             : real_open(s, real, err);
+    if (real)
+        return options ? fail(err, WEIR_ERR_SPEC, options - spec, "'%s' takes no options", spec)
+                       : real_open(s, real, err);
     while (options && *options) {
         char *next = strchr(options, ',');
         if (next) *next++ = 0;

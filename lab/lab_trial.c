@@ -16,8 +16,8 @@
 #define BATCH 4096 /* a multiple of 64; large enough that batching shows its speed */
 
 typedef struct {
-    uint64_t firsts;                     /* passed so far */
-    uint64_t hits[LAB_TRIAL_STRETCHES];  /* false positives in each stretch */
+    uint64_t firsts;                    /* passed so far */
+    uint64_t hits[LAB_TRIAL_STRETCHES]; /* false positives in each stretch */
     uint64_t false_new;
 } tally;
 

@@ -12,15 +12,15 @@
 #define LAB_TRIAL_SHOWN 16
 
 typedef struct {
-    bool made;               /* the filter could be made */
-    char why[256];           /* if not: the reason */
-    double bound;            /* the false positive rate that was asked for */
-    uint64_t false_new;      /* repeats called NEW */
-    uint64_t false_seen;     /* firsts called SEEN */
-    double fnr, fpr;         /* as shares of the repeats, of the firsts */
-    double worst;            /* fpr in the worst of LAB_TRIAL_SHOWN equal stretches */
-    double surprise;         /* chance that a filter within the bound looks as bad; see below */
-    uint64_t memory;         /* bytes that the filter holds */
+    bool made;           /* the filter could be made */
+    char why[256];       /* if not: the reason */
+    double bound;        /* the false positive rate that was asked for */
+    uint64_t false_new;  /* repeats called NEW */
+    uint64_t false_seen; /* firsts called SEEN */
+    double fnr, fpr;     /* as shares of the repeats, of the firsts */
+    double worst;        /* fpr in the worst of LAB_TRIAL_SHOWN equal stretches */
+    double surprise;     /* chance that a filter within the bound looks as bad; see below */
+    uint64_t memory;     /* bytes that the filter holds */
     double seconds;
 } lab_trial;
 

@@ -240,6 +240,7 @@ typedef struct {
     uint32_t base;         /* first byte in use */
     uint32_t scanned;      /* the scan has come this far */
     uint32_t end;          /* bytes are here up to this */
+    uint32_t limit;        /* read up to here, then it is full */
     uint32_t *ends;        /* ends[0] = first record's start, ends[i] = record i's end */
     size_t count;          /* records found */
     uint64_t *hashes;

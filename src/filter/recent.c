@@ -21,13 +21,15 @@ double tune_limit = 2; int tune_mix = 64; int tune_force = -1; int tune_enter=1;
 
 typedef struct {
     weir_filter base;
-    uint64_t lines, budget;
+    uint64_t lines;
+    uint64_t fair; /* the cost that every line may have */
     unsigned duel_period; /* one line in so many leads for each form */
     line_shape shape;
     ordered_form ordered[FORMS]; /* [SHARED] is not used */
     struct {
         uint64_t rng;
-        uint64_t spent;         /* sum of the costs of all lines, at most `budget` */
+        uint64_t spent;         /* sum of the costs of all lines */
+        uint64_t pool;          /* what is left to lines that cost more than `fair` */
         uint64_t held;          /* entries in all lines */
         uint64_t forgotten;     /* entries that had to go */
         uint64_t winner;        /* the form that lines without a task of their own take */
@@ -112,10 +114,11 @@ static weir_status create(weir_filter *base, weir_error *err) {
     recent_filter *f = (recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR);
     f->lines = weir__opt_whole(base, WEIR__OPT_MEMORY) / LINE_BYTES;
-    f->budget = f->lines * (COST_ONE - 1);
     f->shape.code_bits = LINE_BITS / (log2(1 / eps) + 1) < 56 ? 6 : 8;
     f->shape.code_ordered = (1u << f->shape.code_bits) - FORMS;
     plan_shared(&f->shape, eps);
+    for (unsigned n = 0; n <= f->shape.shared.most; n++)
+        if (f->shape.shared.cost[n] <= COST_ONE) f->fair = f->shape.shared.cost[n];
     plan_ordered(&f->ordered[ORDERED], &f->shape, eps, 3);
     plan_ordered(&f->ordered[PACKED], &f->shape, eps, 1.5);
     f->duel_period = f->lines < 4096 ? 12 : f->lines < 65536 ? 24 : 48;
@@ -125,6 +128,7 @@ static weir_status create(weir_filter *base, weir_error *err) {
 static void start(weir_filter *base) {
     recent_filter *f = (recent_filter *)base;
     f->state.rng = weir__mix64(weir__opt_whole(base, WEIR__OPT_SEED) + 1);
+    f->state.pool = f->lines * (COST_ONE - f->fair);
     f->state.in_form[SHARED] = f->lines;
 }
 
@@ -156,6 +160,25 @@ static void judge(recent_filter *f) {
 static inline void count_miss(recent_filter *f, uint64_t line) {
     unsigned form = leads_for(f, line);
     if (form < FORMS && ++f->state.misses[form] % 256 == 0) judge(f);
+}
+
+static uint64_t line_cost(const recent_filter *f, unsigned code) {
+    return code < f->shape.code_ordered ? f->shape.shared.cost[code]
+                                        : f->ordered[code - f->shape.code_ordered].cost;
+}
+static unsigned line_entries(const recent_filter *f, unsigned code) {
+    return code < f->shape.code_ordered ? code : f->ordered[code - f->shape.code_ordered].entries;
+}
+
+/* Charge a line's change from one cost to another, if that can be paid. What a
+ * line costs up to `fair` is set aside for it; only what goes beyond comes out of
+ * the pool, so no line can take what others will need. */
+static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
+    uint64_t back = from > f->fair ? from - f->fair : 0, out = to > f->fair ? to - f->fair : 0;
+    if (out > back && out - back > f->state.pool) return false;
+    f->state.pool += back - out;
+    f->state.spent += to - from;
+    return true;
 }
 
 /* ---- from one form to another ---- */
@@ -247,14 +270,6 @@ static void write_ordered(recent_filter *f, const ordered_form *form, unsigned c
     write_code(line, &f->shape, code);
 }
 
-static uint64_t line_cost(const recent_filter *f, unsigned code) {
-    return code < f->shape.code_ordered ? f->shape.shared.cost[code]
-                                        : f->ordered[code - f->shape.code_ordered].cost;
-}
-static unsigned line_entries(const recent_filter *f, unsigned code) {
-    return code < f->shape.code_ordered ? code : f->ordered[code - f->shape.code_ordered].entries;
-}
-
 /* Rewrite a line in another form, if the budget allows it. */
 static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
     unsigned old = read_code(line, &f->shape);
@@ -263,7 +278,7 @@ static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
     unsigned most = f->shape.shared.most;
     if (old_form != SHARED && f->ordered[old_form].entries < most) most = f->ordered[old_form].entries;
     uint64_t cost = form == SHARED ? f->shape.shared.cost[most] : f->ordered[form].cost;
-    if (f->state.spent - line_cost(f, old) + cost > f->budget) return false;
+    if (!pay(f, line_cost(f, old), cost)) return false;
     if (old_form == SHARED)
         read_shared(f, line, &content);
     else
@@ -273,8 +288,7 @@ static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
     else
         write_ordered(f, &f->ordered[form], f->shape.code_ordered + form, line, &content);
     unsigned code = read_code(line, &f->shape);
-    f->state.spent += line_cost(f, code) - line_cost(f, old);
-    f->state.held += line_entries(f, code) - line_entries(f, old);
+    f->state.held += (uint64_t)line_entries(f, code) - line_entries(f, old);
     f->state.in_form[old_form]--;
     f->state.in_form[form]++;
     return true;
@@ -304,13 +318,11 @@ static void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place
     const shared_form *form = &f->shape.shared;
     unsigned width = form->width[n];
     unsigned at = place.first + (place.length > 0 && tune_enter);
-    uint64_t grown = f->state.spent + form->cost[n + 1] - form->cost[n];
-    if (n < form->most && grown <= f->budget && place.length < LIST_MAX) {
+    if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != width) shorten(line, n, width, form->width[n + 1]);
         width = form->width[n + 1];
         insert_entry(line, &f->shape, n, width, place.head, at, rest >> (64 - width));
         write_code(line, &f->shape, n + 1);
-        f->state.spent = grown;
         f->state.held++;
         return;
     }
@@ -326,7 +338,9 @@ static void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place
 
 static inline bool is_full(const recent_filter *f, unsigned n) {
     const shared_form *form = &f->shape.shared;
-    return n == form->most || f->state.spent + form->cost[n + 1] - form->cost[n] > f->budget;
+    if (n == form->most) return true;
+    uint64_t from = form->cost[n], to = form->cost[n + 1];
+    return to > f->fair && to - (from > f->fair ? from : f->fair) > f->state.pool;
 }
 
 static inline bool offer_one(recent_filter *f, uint64_t hash) {

@@ -109,7 +109,7 @@ static weir_status read_zeros(block_reader *r, uint64_t *count) {
 
 /* The mapped cells are zero already, so runs of zeros are skipped over. */
 static weir_status read_cells(block_reader *r, weir_filter *filter) {
-    uint64_t at = 0, step;
+    uint64_t at = 0, step = 0;
     while (at < filter->cells_bytes) {
         weir_status status = next_head(r);
         if (status != WEIR_OK) return status;

@@ -1,0 +1,57 @@
+/* dedup.h - what `weir dedup` was asked to do, and the pieces that do it.
+ *
+ *   cmd_dedup.c    the table of options, and from words to settings
+ *   dedup_run.c    the loop: batches in, verdicts, records out
+ *   run_note.c     the note in the state file: how far a run has come
+ *   run_output.c   the output file, whole or as it was
+ *   state_lock.c   one run at a time on a state file
+ */
+#ifndef WEIR_DEDUP_H
+#define WEIR_DEDUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "progress.h"
+#include "spec_text.h"
+#include "stream.h"
+#include "weir.h"
+
+typedef enum { DO_PASS, DO_DROP, DO_FAIL } unjudged;           /* --on-missing, --on-bad */
+typedef enum { EMIT_NEW, EMIT_SEEN, EMIT_ALL, EMIT_VERDICTS } emit_mode;
+typedef enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats_form;
+
+typedef struct {
+    const char *const *files; /* never empty: "-" for standard input */
+    size_t file_count;
+
+    char spec[SPEC_SIZE]; /* of the filter, all options folded in */
+    bool kind_given;      /* the spec's kind was asked for, not assumed */
+
+    stream_options in;    /* without filter and start, which the run sets */
+    const char *format;   /* as given, for the note */
+    const char *window;   /* as given, or NULL */
+    int64_t lateness;     /* nanoseconds; -1: any */
+    unjudged on_missing, on_bad;
+
+    emit_mode emit;
+    const char *output;   /* NULL: standard output */
+    stream_compression compression;
+
+    const char *state;    /* or NULL */
+    int64_t save_every;   /* nanoseconds */
+    bool resume;
+
+    bool audit;
+    uint64_t audit_one_in;
+    stats_form stats;
+    progress_mode progress;
+    bool quiet;
+    bool exit_code;
+} dedup_settings;
+
+/* Do it; returns the exit code. */
+int dedup_run(const dedup_settings *settings);
+
+#endif

@@ -1,0 +1,366 @@
+/* run_note.c - how far a run has come, kept beside the filter in the state file.
+ *
+ * The note is text, a `name=value` a line, so that `weir inspect` can show it
+ * and a person can read it. Bytes below 32, 127 and '%' are written %XX.
+ *
+ * It holds three kinds of things: options that decide what a key is (a filter
+ * that knows keys by their user column is of no use to a run that looks at
+ * URLs); options that decide what the output is (they must be the same to
+ * continue a run, and only then); and the place that was reached.
+ *
+ * Inputs are recognised by name, size and a hash of their first 4096 bytes.
+ * Files that were read to the end must be unchanged; the one that was being
+ * read, and those after it, may have grown.
+ */
+#include "run_note.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { HEAD_BYTES = 4096, NOTE_VERSION = 1, VALUE_MOST = 4096 };
+
+/* --- the options that must be the same ---------------------------------------------- */
+
+typedef struct {
+    const char *name; /* in the note, and with two dashes in messages */
+    bool of_key;      /* decides what a key is */
+    char value[VALUE_MOST];
+} noted_option;
+
+enum { NOTED = 16 };
+
+static void note_option(noted_option *list, size_t *count, const char *name, bool of_key,
+                        const char *value) {
+    noted_option *o = &list[(*count)++];
+    o->name = name;
+    o->of_key = of_key;
+    snprintf(o->value, sizeof o->value, "%s", value ? value : "");
+}
+
+static const char *yes_no(bool value) {
+    return value ? "yes" : "no";
+}
+
+static const char *const actions[] = {"pass", "drop", "fail"};
+static const char *const emits[] = {"new", "seen", "all", "verdicts"};
+static const char *const compressions[] = {"none", "gzip", "zstd"};
+
+static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
+    size_t n = 0;
+    char skip[32], late[32];
+    snprintf(skip, sizeof skip, "%zu", s->in.key_skip_prefix);
+    snprintf(late, sizeof late, "%" PRId64 "ns", s->lateness);
+    note_option(list, &n, "format", true, s->format);
+    note_option(list, &n, "key", true, s->in.key);
+    note_option(list, &n, "key-skip-prefix", true, skip);
+    note_option(list, &n, "ignore-case", true, yes_no(s->in.ignore_case));
+    note_option(list, &n, "trim", true, yes_no(s->in.trim));
+    note_option(list, &n, "null", false, yes_no(s->in.terminator == 0));
+    note_option(list, &n, "header", false, yes_no(s->in.header));
+    note_option(list, &n, "time", false, s->in.time_field);
+    note_option(list, &n, "time-format", false, s->in.time_format);
+    note_option(list, &n, "lateness", false, s->lateness < 0 ? "" : late);
+    note_option(list, &n, "on-missing", false, actions[s->on_missing]);
+    note_option(list, &n, "on-bad", false, actions[s->on_bad]);
+    note_option(list, &n, "emit", false, emits[s->emit]);
+    note_option(list, &n, "compress", false, compressions[s->compression]);
+    note_option(list, &n, "output", false, s->output);
+    return n;
+}
+
+/* --- writing -------------------------------------------------------------------------- */
+
+static void put_escaped(FILE *out, const char *text) {
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 32 || c == 127 || c == '%')
+            fprintf(out, "%%%02X", c);
+        else
+            fputc(c, out);
+    }
+}
+
+static void put_text(FILE *out, const char *name, const char *value) {
+    fprintf(out, "%s=", name);
+    put_escaped(out, value);
+    fputc('\n', out);
+}
+
+static void put_number(FILE *out, const char *name, uint64_t value) {
+    fprintf(out, "%s=%" PRIu64 "\n", name, value);
+}
+
+/* Names of counters, the same for writing and reading. */
+#define COUNTERS(X)                                                                                \
+    X(records) X(new_records) X(seen) X(missing) X(bad) X(late) X(passed) X(bytes_in)
+
+static void put_point(FILE *out, const run_point *point) {
+    put_text(out, "complete", yes_no(point->complete));
+    put_text(out, "resumable", yes_no(point->resumable));
+#define PUT(name) put_number(out, #name, point->counts.name);
+    COUNTERS(PUT)
+#undef PUT
+    if (point->newest != INT64_MIN) fprintf(out, "newest=%" PRId64 "\n", point->newest);
+    if (!point->resumable) return;
+    put_number(out, "input.file", point->position.file);
+    put_number(out, "input.offset", point->position.offset);
+    put_number(out, "input.record", point->position.record);
+    put_number(out, "output.offset", point->mark.offset);
+    put_text(out, "output.open", yes_no(point->mark.open_end));
+    fputs("output.end=", out);
+    for (int i = 0; i < point->mark.terminator_length; i++)
+        fprintf(out, "%02x", (unsigned char)point->mark.terminator[i]);
+    fputc('\n', out);
+}
+
+char *run_note_write(const dedup_settings *settings, const run_input *inputs,
+                     const run_point *point, size_t *length) {
+    char *text = NULL;
+    noted_option *list = calloc(NOTED, sizeof *list);
+    FILE *out = list ? open_memstream(&text, length) : NULL;
+    if (!out) {
+        free(list);
+        return NULL;
+    }
+    put_number(out, "note", NOTE_VERSION);
+    put_text(out, "command", "dedup");
+    put_text(out, "version", weir_version());
+    put_point(out, point);
+    size_t count = list_options(settings, list);
+    for (size_t i = 0; i < count; i++) put_text(out, list[i].name, list[i].value);
+    free(list);
+    put_number(out, "files", settings->file_count);
+    for (size_t i = 0; i < settings->file_count; i++) {
+        fprintf(out, "file.%zu=%" PRIu64 " %016" PRIx64 " ", i, inputs[i].size, inputs[i].head);
+        put_escaped(out, settings->files[i]);
+        fputc('\n', out);
+    }
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* --- the inputs ----------------------------------------------------------------------- */
+
+/* Hash the first bytes of a file, at most `most` of them. */
+static uint64_t head_hash(const char *path, uint64_t most, const weir_filter *filter) {
+    char head[HEAD_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return 0;
+    ssize_t n = pread(fd, head, most < sizeof head ? (size_t)most : sizeof head, 0);
+    close(fd);
+    return n > 0 ? weir_filter_hash(filter, head, (size_t)n) : 0;
+}
+
+run_input *run_inputs_look(const dedup_settings *settings, const weir_filter *filter) {
+    run_input *inputs = calloc(settings->file_count, sizeof *inputs);
+    for (size_t i = 0; inputs && i < settings->file_count; i++) {
+        struct stat now;
+        if (!strcmp(settings->files[i], "-") || stat(settings->files[i], &now)) continue;
+        if (!S_ISREG(now.st_mode)) continue;
+        inputs[i].size = (uint64_t)now.st_size;
+        inputs[i].head = head_hash(settings->files[i], inputs[i].size, filter);
+    }
+    return inputs;
+}
+
+/* --- reading -------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *text, *end;
+} note_text;
+
+/* The value of a name, unescaped; false if there is none. */
+static bool get_text(const note_text *note, const char *name, char *value, size_t size) {
+    size_t length = strlen(name);
+    for (const char *at = note->text; at < note->end;) {
+        const char *stop = memchr(at, '\n', (size_t)(note->end - at));
+        if (!stop) return false;
+        if ((size_t)(stop - at) > length && !memcmp(at, name, length) && at[length] == '=') {
+            size_t used = 0;
+            for (at += length + 1; at < stop && used + 1 < size; at++) {
+                unsigned code;
+                if (*at == '%' && stop - at > 2 && sscanf(at + 1, "%2X", &code) == 1) {
+                    value[used++] = (char)code;
+                    at += 2;
+                } else {
+                    value[used++] = *at;
+                }
+            }
+            value[used] = 0;
+            return at == stop;
+        }
+        at = stop + 1;
+    }
+    return false;
+}
+
+static uint64_t get_number(const note_text *note, const char *name) {
+    char value[32];
+    return get_text(note, name, value, sizeof value) ? strtoull(value, NULL, 10) : 0;
+}
+
+static bool get_flag(const note_text *note, const char *name) {
+    char value[8];
+    return get_text(note, name, value, sizeof value) && !strcmp(value, "yes");
+}
+
+static void get_point(const note_text *note, run_point *point) {
+    char value[64];
+    *point = (run_point){.newest = INT64_MIN};
+    point->complete = get_flag(note, "complete");
+    point->resumable = get_flag(note, "resumable");
+#define GET(name) point->counts.name = get_number(note, #name);
+    COUNTERS(GET)
+#undef GET
+    if (get_text(note, "newest", value, sizeof value)) point->newest = strtoll(value, NULL, 10);
+    point->position.file = get_number(note, "input.file");
+    point->position.offset = get_number(note, "input.offset");
+    point->position.record = get_number(note, "input.record");
+    point->mark.offset = get_number(note, "output.offset");
+    point->mark.open_end = get_flag(note, "output.open");
+    if (!get_text(note, "output.end", value, sizeof value)) return;
+    for (size_t i = 0; i < 2 && strlen(value) >= 2 * i + 2; i++) {
+        unsigned code;
+        if (sscanf(value + 2 * i, "%2x", &code) != 1) return;
+        point->mark.terminator[i] = (char)code;
+        point->mark.terminator_length = (uint8_t)(i + 1);
+    }
+}
+
+/* --- comparing ------------------------------------------------------------------------ */
+
+/* Describe a difference: "made with --key 2, not --key 5". */
+static void describe(const noted_option *now, const char *then, char *out, size_t size) {
+    const char *absent[] = {"", "no", "0", "none", "pass", NULL};
+    bool without_then = false, without_now = false;
+    for (size_t i = 0; absent[i]; i++) {
+        without_then |= !strcmp(then, absent[i]);
+        without_now |= !strcmp(now->value, absent[i]);
+    }
+    if (!strcmp(now->value, "yes") || !strcmp(then, "yes"))
+        snprintf(out, size, "%s --%s", without_then ? "without" : "with", now->name);
+    else if (without_then)
+        snprintf(out, size, "without --%s %.200s", now->name, now->value);
+    else if (without_now)
+        snprintf(out, size, "with --%s %.200s", now->name, then);
+    else
+        snprintf(out, size, "with --%s %.200s, not %.200s", now->name, then, now->value);
+}
+
+/* The first option that differs, those of the key or all of them. */
+static bool options_fit(const dedup_settings *settings, const note_text *note, bool all,
+                        char *difference, size_t size) {
+    noted_option *list = calloc(NOTED, sizeof *list);
+    char *then = malloc(VALUE_MOST);
+    bool fit = list && then;
+    if (!fit) snprintf(difference, size, "more than there is memory for");
+    size_t count = fit ? list_options(settings, list) : 0;
+    for (size_t i = 0; i < count && fit; i++) {
+        if (!all && !list[i].of_key) continue;
+        if (!get_text(note, list[i].name, then, VALUE_MOST)) continue;
+        if (!strcmp(then, list[i].value)) continue;
+        describe(&list[i], then, difference, size);
+        fit = false;
+    }
+    free(list);
+    free(then);
+    return fit;
+}
+
+static bool input_fits(const dedup_settings *settings, const weir_filter *filter,
+                       const note_text *note, const run_point *point, size_t i, char *difference,
+                       size_t size) {
+    char name[32], then[VALUE_MOST];
+    uint64_t old_size, old_head;
+    int skip = 0;
+    const char *path = settings->files[i];
+    struct stat now;
+    snprintf(name, sizeof name, "file.%zu", i);
+    if (!get_text(note, name, then, sizeof then) ||
+        sscanf(then, "%" SCNu64 " %" SCNx64 " %n", &old_size, &old_head, &skip) != 2 || !skip) {
+        snprintf(difference, size, "its note is not understood");
+        return false;
+    }
+    if (strcmp(then + skip, path) != 0) {
+        snprintf(difference, size, "its input was '%.200s', not '%.200s'", then + skip, path);
+        return false;
+    }
+    if (i > point->position.file) return true; /* not begun yet */
+    if (stat(path, &now)) {
+        snprintf(difference, size, "cannot open '%.200s': %s", path, strerror(errno));
+        return false;
+    }
+    bool ended = i < point->position.file;
+    if ((uint64_t)now.st_size < old_size || (ended && (uint64_t)now.st_size != old_size) ||
+        head_hash(path, old_size, filter) != old_head) {
+        snprintf(difference, size, "its input '%.200s' has changed since", path);
+        return false;
+    }
+    return true;
+}
+
+static bool inputs_fit(const dedup_settings *settings, const weir_filter *filter,
+                       const note_text *note, const run_point *point, char *difference,
+                       size_t size) {
+    uint64_t files = get_number(note, "files");
+    if (files != settings->file_count) {
+        snprintf(difference, size, "it had %" PRIu64 " input files, not %zu", files,
+                 settings->file_count);
+        return false;
+    }
+    for (size_t i = 0; i < settings->file_count; i++)
+        if (!input_fits(settings, filter, note, point, i, difference, size)) return false;
+    return true;
+}
+
+static note_verdict refuse_interrupted(const dedup_settings *s, const run_point *point) {
+    cli_error("the run that wrote the state file '%s' was stopped after %" PRIu64
+              " records; add --resume to finish it, or remove the file to start over",
+              s->state, point->counts.records);
+    return NOTE_REFUSED;
+}
+
+note_verdict run_note_judge(const dedup_settings *s, const weir_filter *filter, const char *text,
+                            size_t length, run_point *point) {
+    note_text note = {text, text + length};
+    char difference[640];
+    run_point then;
+    if (get_number(&note, "note") > NOTE_VERSION) {
+        cli_error("the state file '%s' was written by a newer weir; use that one", s->state);
+        return NOTE_REFUSED;
+    }
+    if (!options_fit(s, &note, false, difference, sizeof difference)) {
+        cli_error("the state file '%s' was made %s; use the same options or another state file",
+                  s->state, difference);
+        return NOTE_REFUSED;
+    }
+    get_point(&note, &then);
+    point->newest = then.newest; /* time does not run backwards from one run to the next */
+    if (!then.resumable) return NOTE_FRESH;
+    if (!s->resume) return then.complete ? NOTE_FRESH : refuse_interrupted(s, &then);
+    bool same = options_fit(s, &note, true, difference, sizeof difference);
+    if (!same && !then.complete) {
+        cli_error("cannot resume: the run that wrote '%s' was made %s", s->state, difference);
+        return NOTE_REFUSED;
+    }
+    if (same && !(same = inputs_fit(s, filter, &note, &then, difference, sizeof difference)) &&
+        !then.complete) {
+        cli_error("cannot resume the run that wrote '%s': %s", s->state, difference);
+        return NOTE_REFUSED;
+    }
+    if (!same) return NOTE_FRESH; /* that run is finished; this is another one */
+    *point = then;
+    return NOTE_CONTINUE;
+}

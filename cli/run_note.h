@@ -1,0 +1,41 @@
+/* run_note.h - how far a run has come, kept beside the filter in the state file. */
+#ifndef WEIR_RUN_NOTE_H
+#define WEIR_RUN_NOTE_H
+
+#include "dedup.h"
+#include "report.h"
+
+/* Where a run stands. */
+typedef struct {
+    bool complete;            /* all input was read */
+    bool resumable;           /* files in, file out */
+    stream_position position; /* in the input */
+    stream_mark mark;         /* in the output */
+    run_counts counts;
+    int64_t newest; /* latest event time; INT64_MIN: none yet */
+} run_point;
+
+/* What a file was when the run began, to tell whether it is still the one. */
+typedef struct {
+    uint64_t size; /* in bytes, 0 for what has none */
+    uint64_t head; /* hash of its first bytes */
+} run_input;
+
+/* Look at the inputs; the caller frees the array. NULL if memory is out. */
+run_input *run_inputs_look(const dedup_settings *settings, const weir_filter *filter);
+
+/* The note as bytes; the caller frees them. NULL if memory is out. */
+char *run_note_write(const dedup_settings *settings, const run_input *inputs,
+                     const run_point *point, size_t *length);
+
+typedef enum {
+    NOTE_FRESH,    /* begin at the start of the input */
+    NOTE_CONTINUE, /* go on at *point */
+    NOTE_REFUSED   /* a message has been printed */
+} note_verdict;
+
+/* Compare a note with what is asked for now, and decide how to begin. */
+note_verdict run_note_judge(const dedup_settings *settings, const weir_filter *filter,
+                            const char *note, size_t length, run_point *point);
+
+#endif

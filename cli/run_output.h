@@ -1,0 +1,31 @@
+/* run_output.h - the output of a run, whole or as it was. */
+#ifndef WEIR_RUN_OUTPUT_H
+#define WEIR_RUN_OUTPUT_H
+
+#include "dedup.h"
+
+typedef struct {
+    stream_writer *writer;
+    char *path;       /* of the file, links resolved; NULL: a pipe, a device, standard output */
+    char *temporary;  /* where the bytes are until the first commit; NULL: at `path` */
+    stream_mark mark; /* everything before it is committed */
+} run_output;
+
+/* Open it. With `resume` an existing file is cut back to that point and
+ * continued. 0, or EXIT_TROUBLE after a message. */
+int run_output_open(run_output *output, const dedup_settings *settings, bool background,
+                    const stream_mark *resume);
+
+/* Make everything written so far count: flushed, with `sync` onto the disk, and
+ * in place under its own name. */
+stream_status run_output_commit(run_output *output, bool sync, stream_error *err);
+
+/* End well: commit, close. Or end badly: leave what was committed and nothing
+ * else, the old file if nothing was. Both release the output. */
+stream_status run_output_close(run_output *output, stream_error *err);
+void run_output_abandon(run_output *output);
+
+/* For a signal handler that has no time: remove the temporary file, if any. */
+void run_output_remove_temporary(void);
+
+#endif

@@ -1,0 +1,418 @@
+/* accuracy_main.c - weir-accuracy: error rates of the filters on reference streams.
+ *
+ * For every stream, memory and false positive rate it runs the filters over the
+ * same hashes, compares with the truth and with the two references, and judges
+ * the first filter by the rules of lab_judge.h. Exit 0: every must is met, 1: one
+ * is not, 2: trouble.
+ *
+ * Memories are fractions of what the exact answer needs, 64 bits for each
+ * distinct key: halvings down to 1/64, three steps between where keys of 6 to 24
+ * bits just about fit, and 5/3 of it, the edge at which recent must be exact. At
+ * least 1 KiB.
+ *
+ * Rivals are compared at a false positive rate no higher than the one they were
+ * measured to have. The run at the cell's own rate serves if its measured rate is
+ * no higher and it wins; otherwise the judged filter runs again, asked for the
+ * rival's measured rate.
+ *
+ * Cells of a stream are worked on by several threads; each has filters of its
+ * own, so the results do not depend on their number.
+ */
+#include <getopt.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "accuracy.h"
+#include "lab_rng.h"
+#include "lab_stream.h"
+
+#define MOST_CHOICES 32
+#define LEAST_BYTES 1024
+#define HIGHEST_FPR 0.5 /* asked for when a rival's measured rate is beyond sense */
+
+/* Sizes of the thesis's streams are a quarter of its 2^24, and so is the larger
+ * u. Its figures give b, l and u; v = 10% is what l = 6 leaves room for. */
+static const struct {
+    const char *name, *spec, *quick;
+    unsigned traits;
+} references[] = {
+    {"uniform", "uniform:n=3M,universe=1M", "uniform:n=240K,universe=80K", LAB_EVEN},
+    {"uniform-small", "uniform:n=24K,universe=8K", NULL, LAB_EVEN},
+    {"zipf-0.6", "zipf:n=3M,s=0.6,domain=1500K", "zipf:n=240K,s=0.6,domain=120K", LAB_EVEN},
+    {"zipf-0.9", "zipf:n=3M,s=0.9,domain=1500K", "zipf:n=240K,s=0.9,domain=120K",
+     LAB_EVEN | LAB_STRONG},
+    {"zipf-1.2", "zipf:n=3M,s=1.2,domain=1500K", "zipf:n=240K,s=1.2,domain=120K",
+     LAB_EVEN | LAB_STRONG},
+    {"poisson", "poisson:n=4194304,lambda=0.5,u=250K", "poisson:n=262144,lambda=0.5,u=16K", 0},
+    {"bmodel-short", "bmodel:n=4194304,b=0.7,l=6,v=0.1,u=1000", NULL, 0},
+    {"bmodel-long", "bmodel:n=4194304,b=0.7,l=6,v=0.1,u=250K",
+     "bmodel:n=262144,b=0.7,l=6,v=0.1,u=8000", 0},
+    {"weblog", "weblog", "weblog", LAB_STRONG},
+    {"repo_urls", "repo_urls", NULL, LAB_STRONG},
+    {"trending", "trending", "trending", LAB_STRONG},
+    {"recommendations", "recommendations", NULL, LAB_STRONG},
+    {"block_trace", "block_trace", NULL, LAB_STRONG},
+    {"flows", "flows", "flows", LAB_STRONG},
+    {"package_titles", "package_titles", NULL, LAB_STRONG},
+};
+
+#define REFERENCES (sizeof references / sizeof *references)
+
+typedef struct {
+    accuracy_setup setup;
+    char *streams; /* "a,b", or NULL: all */
+    char *filters; /* "recent,stable" */
+    char *extra[ACCURACY_FILTERS];
+    size_t extra_count; /* "recent:option=value": more of its spec */
+    double memories[MOST_CHOICES], rates[MOST_CHOICES];
+    size_t memory_count, rate_count;
+    char names[512]; /* storage of setup.filters */
+} options;
+
+/* The work on one stream, shared by the threads. */
+typedef struct {
+    const options *opt;
+    const accuracy_stream *stream;
+    accuracy_row *rows;
+    size_t count;
+    atomic_size_t next;
+} work;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* --- running cells ---------------------------------------------------------------- */
+
+static const char *extra_of(const options *opt, const char *filter) {
+    size_t length = strlen(filter);
+    for (size_t i = 0; i < opt->extra_count; i++)
+        if (!strncmp(opt->extra[i], filter, length) && opt->extra[i][length] == ':')
+            return opt->extra[i] + length + 1;
+    return NULL;
+}
+
+static void run_filter(const work *w, size_t filter, size_t bytes, double fpr, lab_trial *trial) {
+    char spec[512];
+    const char *name = w->opt->setup.filters[filter], *extra = extra_of(w->opt, name);
+    snprintf(spec, sizeof spec, "%s:memory=%zu,fpr=%.15f,seed=%llu%s%s", name, bytes, fpr,
+             (unsigned long long)w->opt->setup.seed, extra ? "," : "", extra ? extra : "");
+    lab_trial_run(trial, w->stream->truth, w->stream->hashes, spec, fpr);
+}
+
+static int is_rival(const char *name) {
+    return !strcmp(name, "stable") || !strcmp(name, "reservoir");
+}
+
+static void meet_rival(const work *w, accuracy_row *row, size_t i) {
+    const lab_trial *rival = &row->trials[i];
+    const lab_truth *truth = w->stream->truth;
+    if (!rival->made) return;
+    row->matched[i] = row->trials[0];
+    unsigned broken = lab_judge_rival(&row->cell, truth, &row->matched[i], rival);
+    double rate = lab_rival_rate(truth, rival);
+    if (rate > HIGHEST_FPR) rate = HIGHEST_FPR;
+    if (broken && rate != row->cell.fpr) {
+        run_filter(w, 0, row->bytes, rate, &row->matched[i]);
+        broken = lab_judge_rival(&row->cell, truth, &row->matched[i], rival);
+    }
+    row->broken |= broken;
+    if (broken) row->lost_to |= 1u << i;
+}
+
+static void run_row(const work *w, accuracy_row *row) {
+    const accuracy_setup *setup = &w->opt->setup;
+    for (size_t i = 0; i < setup->filter_count; i++)
+        run_filter(w, i, row->bytes, row->cell.fpr, &row->trials[i]);
+    row->broken = lab_judge_alone(&row->cell, w->stream->truth, &row->trials[0]);
+    for (size_t i = 1; i < setup->filter_count; i++)
+        if (is_rival(setup->filters[i])) meet_rival(w, row, i);
+}
+
+static void *worker(void *context) {
+    work *w = context;
+    for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->count;) run_row(w, &w->rows[i]);
+    return NULL;
+}
+
+static void run_rows(work *w, int jobs) {
+    pthread_t threads[256];
+    int started = 0;
+    while (started < jobs - 1 && !pthread_create(&threads[started], NULL, worker, w)) started++;
+    worker(w);
+    while (started > 0) pthread_join(threads[--started], NULL);
+}
+
+/* Fill in the coordinates of a stream's cells; returns how many. */
+static size_t lay_out(const options *opt, const accuracy_stream *s, accuracy_row *rows) {
+    size_t count = 0, last = 0;
+    for (size_t m = 0; m < opt->memory_count; m++) {
+        size_t bytes = (size_t)((double)s->truth->distinct * 8 * opt->memories[m]) + 1;
+        if (bytes < LEAST_BYTES) bytes = LEAST_BYTES;
+        if (bytes == last) continue; /* several fractions below the least */
+        last = bytes;
+        for (size_t f = 0; f < opt->rate_count; f++, count++) {
+            memset(&rows[count], 0, sizeof *rows);
+            rows[count].stream = s->name;
+            rows[count].bytes = bytes;
+            rows[count].bits_per_key = 8.0 * (double)bytes / (double)s->truth->distinct;
+            lab_cell_init(&rows[count].cell, s->truth, 8.0 * (double)bytes, opt->rates[f],
+                          s->traits);
+        }
+    }
+    return count;
+}
+
+/* --- streams ------------------------------------------------------------------------ */
+
+/* Draw or read a stream and find its truth. A file that is not there is no
+ * trouble: one line says so. */
+static int prepare(accuracy_stream *s, uint64_t seed) {
+    weir_error err;
+    uint64_t *ids;
+    size_t count;
+    weir_status status = lab_stream_collect(&ids, &count, s->spec, seed, &err);
+    if (status == WEIR_ERR_IO) {
+        fprintf(stderr, "weir-accuracy: %s is skipped: %s\n", s->name, err.message);
+        return 0;
+    }
+    if (status) {
+        fprintf(stderr, "weir-accuracy: %s: %s\n", s->spec, err.message);
+        exit(2);
+    }
+    s->truth = lab_truth_new(ids, count);
+    if (!s->truth) {
+        fprintf(stderr, "weir-accuracy: %s: out of memory\n", s->name);
+        exit(2);
+    }
+    for (size_t i = 0; i < count; i++) ids[i] = lab_hash_id(ids[i], seed);
+    s->hashes = ids;
+    return count > 0;
+}
+
+static void discard(accuracy_stream *s) {
+    lab_truth_free(s->truth);
+    free(s->hashes);
+}
+
+/* Is a name among "a,b,c"? A NULL list holds all. */
+static int listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; at && (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ',') && (!at[length] || at[length] == ',')) return 1;
+    return !list;
+}
+
+/* The reference streams that were asked for; in a quick run those that have a
+ * quick form, in it, unless named. */
+static size_t choose_streams(const options *opt, accuracy_stream *chosen) {
+    size_t count = 0;
+    for (size_t i = 0; i < REFERENCES; i++) {
+        const char *spec = references[i].spec;
+        if (!listed(opt->streams, references[i].name)) continue;
+        if (opt->setup.quick && references[i].quick) spec = references[i].quick;
+        else if (opt->setup.quick && !opt->streams) continue;
+        chosen[count++] = (accuracy_stream){
+            .name = references[i].name, .spec = spec, .traits = references[i].traits};
+    }
+    return count;
+}
+
+/* --- options ------------------------------------------------------------------------- */
+
+static const char usage[] =
+    "usage: weir-accuracy [options]\n"
+    "Error rates of the filters on reference streams, against the truth.\n\n"
+    "  --quick          small streams and fewer cells: seconds\n"
+    "  --streams A,B    only these (weir-accuracy --list names them)\n"
+    "  --filters A,B    which filters, the judged one first (default recent,stable,reservoir;\n"
+    "                   all: every filter of the library)\n"
+    "  --with F:O=V,... more options for filter F\n"
+    "  --memory X,Y     fractions of 64 bits a distinct key, e.g. 1/64,0.5\n"
+    "  --fpr X,Y        false positive rates, e.g. 10%,0.001\n"
+    "  --seed N         of streams, hashes and filters (default 1)\n"
+    "  --jobs N         threads (default: the cores)\n"
+    "  --markdown, --csv\n"
+    "Exit: 0 every must is met, 1 one is not, 2 trouble.\n";
+
+static void die(const char *what, const char *text) {
+    fprintf(stderr, "weir-accuracy: %s '%s'; see weir-accuracy --help\n", what, text);
+    exit(2);
+}
+
+/* "1/64,0.5,10%" */
+static size_t parse_numbers(const char *text, double *values) {
+    size_t count = 0;
+    char *end;
+    for (const char *at = text; *at && count < MOST_CHOICES; at = end + (*end == ',')) {
+        double value = strtod(at, &end);
+        if (end == at) die("these are not numbers:", text);
+        if (*end == '/') value /= strtod(end + 1, &end);
+        if (*end == '%') value /= 100, end++;
+        if ((*end && *end != ',') || !(value > 0)) die("these are not numbers:", text);
+        values[count++] = value;
+    }
+    return count;
+}
+
+static int exists(const char *name) {
+    for (size_t i = 0; weir_filter_kind(i); i++)
+        if (!strcmp(weir_filter_kind(i)->name, name)) return 1;
+    return 0;
+}
+
+static void all_filters(options *opt) {
+    for (size_t i = 0; weir_filter_kind(i) && i < ACCURACY_FILTERS; i++)
+        opt->setup.filters[opt->setup.filter_count++] = weir_filter_kind(i)->name;
+}
+
+/* The filters to run. Of the default ones, those that the library has. */
+static void choose_filters(options *opt) {
+    int given = opt->filters != NULL;
+    if (given && !strcmp(opt->filters, "all")) {
+        all_filters(opt);
+        return;
+    }
+    snprintf(opt->names, sizeof opt->names, "%s", given ? opt->filters : "recent,stable,reservoir");
+    char *save = NULL;
+    for (char *name = strtok_r(opt->names, ",", &save);
+         name && opt->setup.filter_count < ACCURACY_FILTERS; name = strtok_r(NULL, ",", &save)) {
+        if (exists(name)) opt->setup.filters[opt->setup.filter_count++] = name;
+        else if (given) die("no filter is called", name);
+        else fprintf(stderr, "weir-accuracy: this library has no filter '%s'\n", name);
+    }
+    if (!opt->setup.filter_count) die("no filter to run in", opt->names);
+}
+
+static void list_streams(void) {
+    for (size_t i = 0; i < REFERENCES; i++)
+        printf("%-16s %s\n", references[i].name, references[i].spec);
+    exit(0);
+}
+
+static void parse_options(options *opt, int argc, char **argv) {
+    enum {
+        QUICK = 256,
+        STREAMS,
+        FILTERS,
+        WITH,
+        MEMORY,
+        FPR,
+        SEED,
+        JOBS,
+        MARKDOWN,
+        CSV,
+        LIST,
+        HELP
+    };
+    static const struct option names[] = {
+        {"quick", 0, NULL, QUICK}, {"streams", 1, NULL, STREAMS}, {"filters", 1, NULL, FILTERS},
+        {"with", 1, NULL, WITH},   {"memory", 1, NULL, MEMORY},   {"fpr", 1, NULL, FPR},
+        {"seed", 1, NULL, SEED},   {"jobs", 1, NULL, JOBS},       {"markdown", 0, NULL, MARKDOWN},
+        {"csv", 0, NULL, CSV},     {"list", 0, NULL, LIST},       {"help", 0, NULL, HELP},
+        {NULL, 0, NULL, 0}};
+    const char *memory = NULL, *fpr = NULL;
+    memset(opt, 0, sizeof *opt);
+    opt->setup.seed = 1;
+    opt->setup.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    for (int c; (c = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
+        switch (c) {
+        case QUICK:
+            opt->setup.quick = true;
+            break;
+        case STREAMS:
+            opt->streams = optarg;
+            break;
+        case FILTERS:
+            opt->filters = optarg;
+            break;
+        case WITH:
+            if (opt->extra_count < ACCURACY_FILTERS) opt->extra[opt->extra_count++] = optarg;
+            break;
+        case MEMORY:
+            memory = optarg;
+            break;
+        case FPR:
+            fpr = optarg;
+            break;
+        case SEED:
+            opt->setup.seed = strtoull(optarg, NULL, 0);
+            break;
+        case JOBS:
+            opt->setup.jobs = atoi(optarg);
+            break;
+        case MARKDOWN:
+            opt->setup.form = ACCURACY_MARKDOWN;
+            break;
+        case CSV:
+            opt->setup.form = ACCURACY_CSV;
+            break;
+        case LIST:
+            list_streams();
+            break;
+        case 'h':
+        case HELP:
+            fputs(usage, stdout);
+            exit(0);
+        default:
+            exit(2);
+        }
+    }
+    if (optind < argc) die("unexpected argument", argv[optind]);
+    if (opt->setup.jobs < 1 || opt->setup.jobs > 256) opt->setup.jobs = 1;
+    if (!memory)
+        memory = opt->setup.quick ? "1/32,1/8,3/16,1/2,5/3"
+                                  : "1/64,1/32,1/16,3/32,1/8,3/16,1/4,3/8,1/2,1,5/3";
+    if (!fpr) fpr = opt->setup.quick ? "1%,0.0001%" : "10%,1%,0.1%,0.0001%";
+    opt->memory_count = parse_numbers(memory, opt->memories);
+    opt->rate_count = parse_numbers(fpr, opt->rates);
+    choose_filters(opt);
+}
+
+/* --- all of it --------------------------------------------------------------------------- */
+
+/* Streams are described first and the rows collected, so that the table is one. */
+static size_t run_streams(const options *opt, accuracy_stream *streams, size_t count,
+                          accuracy_row *rows) {
+    size_t done = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!prepare(&streams[i], opt->setup.seed)) continue;
+        accuracy_print_stream(&opt->setup, &streams[i]);
+        fflush(stdout);
+        work w = {.opt = opt, .stream = &streams[i], .rows = rows + done};
+        w.count = lay_out(opt, &streams[i], w.rows);
+        run_rows(&w, opt->setup.jobs);
+        done += w.count;
+        discard(&streams[i]);
+    }
+    return done;
+}
+
+int main(int argc, char **argv) {
+    static options opt;
+    accuracy_stream streams[REFERENCES];
+    double start = now();
+    int missed = 0;
+    parse_options(&opt, argc, argv);
+    size_t count = choose_streams(&opt, streams);
+    if (!count) die("no reference stream is among", opt.streams ? opt.streams : "");
+    accuracy_row *rows = malloc(count * opt.memory_count * opt.rate_count * sizeof *rows);
+    if (!rows) die("out of memory for", "the table");
+    accuracy_print_head(&opt.setup);
+    size_t done = run_streams(&opt, streams, count, rows);
+    accuracy_print_columns(&opt.setup);
+    for (size_t i = 0; i < done; i++) {
+        accuracy_print_row(&opt.setup, &rows[i]);
+        missed |= (rows[i].broken & LAB_BROKE_MUST) != 0;
+    }
+    accuracy_print_summary(&opt.setup, rows, done, now() - start);
+    free(rows);
+    return missed;
+}

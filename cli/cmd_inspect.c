@@ -55,7 +55,7 @@ static void note_text(const char *note, size_t length) {
         return;
     }
     while (next_line(&at, end, &name, &n, &value, &v))
-        printf("  %-14.*s %.*s\n", n, name, v, value);
+        if (v) printf("  %-15.*s %.*s\n", n, name, v, value);
 }
 
 static void json_slice(const char *text, int length) {
@@ -84,20 +84,20 @@ static void note_json(const char *note, size_t length) {
 
 static void detail_text(void *context, const char *name, const char *value, const char *meaning) {
     (void)context;
-    printf("  %-14s %-14s %s\n", name, value, meaning);
+    printf("  %-15s %-15s %s\n", name, value, meaning);
 }
 
 static void filter_text(const weir_filter *filter) {
     weir_filter_info info;
     weir_filter_get_info(filter, &info);
     char a[32], b[32];
-    report_spec_line(stdout, "  spec           ", filter);
-    printf("  %-14s %llu\n", "offered", (unsigned long long)info.offered);
-    printf("  %-14s %llu (%.2f%%)\n", "seen", (unsigned long long)info.seen,
+    report_spec_line(stdout, "  spec            ", filter);
+    printf("  %-15s %llu\n", "offered", (unsigned long long)info.offered);
+    printf("  %-15s %llu (%.2f%%)\n", "seen", (unsigned long long)info.seen,
            info.offered ? 100.0 * (double)info.seen / (double)info.offered : 0);
-    printf("  %-14s %s, %.1f%% full%s\n", "memory", weir_print_size(a, info.memory),
+    printf("  %-15s %s, %.1f%% full%s\n", "memory", weir_print_size(a, info.memory),
            100 * info.fill, info.overfull ? ", forgetting" : ", nothing forgotten");
-    printf("  %-14s at most %s; by the fill %s now\n", "false pos.",
+    printf("  %-15s at most %s; by the fill %s now\n", "false pos.",
            weir_print_rate(a, info.fpr_bound), weir_print_rate(b, info.fpr_now));
     weir_filter_details(filter, detail_text, NULL);
 }
@@ -165,9 +165,9 @@ static void show_text(weir_snapshot *snapshot, const char *path) {
         char size[32];
         weir_snapshot_get_part(snapshot, i, &part);
         if (!strcmp(part.name, part.kind))
-            printf("\n%s (%s)\n", part.kind, weir_print_size(size, part.bytes));
+            printf("\n%s (%s)\n", part.kind, report_size(size, part.bytes));
         else
-            printf("\n%s '%s' (%s)\n", part.kind, part.name, weir_print_size(size, part.bytes));
+            printf("\n%s '%s' (%s)\n", part.kind, part.name, report_size(size, part.bytes));
         show_part(snapshot, &part, false);
     }
 }

@@ -25,8 +25,8 @@ static const opt_entry merge_table[] = {
     {0},
 };
 
-/* Read a snapshot and keep its filter; what else it holds is named. */
-static weir_filter *read_filter(const char *path) {
+/* Read a snapshot and keep its filter; *others tells whether it holds more. */
+static weir_filter *read_filter(const char *path, bool *others) {
     weir_snapshot *snapshot;
     weir_error err;
     if (weir_snapshot_read(&snapshot, path, &err) != WEIR_OK) {
@@ -40,15 +40,15 @@ static weir_filter *read_filter(const char *path) {
         if (!strcmp(part.kind, "filter") && !filter)
             filter = weir_snapshot_take_filter(snapshot, part.name);
         else
-            cli_warn("the %s '%s' of '%s' is left out of the result", part.kind, part.name, path);
+            *others = true;
     }
     if (!filter) cli_error("'%s' holds no filter", path);
     weir_snapshot_free(snapshot);
     return filter;
 }
 
-static int merge_into(weir_filter *into, const char *into_path, const char *path) {
-    weir_filter *from = read_filter(path);
+static int merge_into(weir_filter *into, const char *into_path, const char *path, bool *others) {
+    weir_filter *from = read_filter(path, others);
     weir_error err;
     if (!from) return EXIT_TROUBLE;
     int code = EXIT_DONE;
@@ -61,13 +61,18 @@ static int merge_into(weir_filter *into, const char *into_path, const char *path
 static int merge(const char *output, int count, char **paths) {
     state_lock lock;
     weir_error err;
+    bool others = false;
     int code = state_lock_take(&lock, output);
     if (code != EXIT_DONE) return code;
-    weir_filter *into = read_filter(paths[0]);
+    weir_filter *into = read_filter(paths[0], &others);
     if (!into) code = EXIT_TROUBLE;
-    for (int i = 1; i < count && code == EXIT_DONE; i++) code = merge_into(into, paths[0], paths[i]);
+    for (int i = 1; i < count && code == EXIT_DONE; i++)
+        code = merge_into(into, paths[0], paths[i], &others);
     if (code == EXIT_DONE && weir_filter_save(into, output, &err) != WEIR_OK)
         code = cli_error("%s", err.message);
+    if (code == EXIT_DONE && others)
+        cli_warn("only filters were joined; audits, and how far a run had come, are left out of '%s'",
+                 output);
     weir_filter_free(into);
     state_lock_drop(&lock);
     return code;

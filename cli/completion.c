@@ -12,7 +12,7 @@
 
 /* Print "a|b|c" with another separator. */
 static void put_joined(const char *names, char separator) {
-    for (; *names; names++) putchar(*names == '|' ? separator : *names);
+    for (names += *names == '~'; *names; names++) putchar(*names == '|' ? separator : *names);
 }
 
 static void put_filter_names(char separator) {

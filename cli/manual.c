@@ -248,7 +248,7 @@ static void option_full_text(const opt_entry *o) {
     if (o->more) {
         page inner = {MANUAL_TEXT, column};
         page_text(&inner, o->more);
-        putchar('\n');
+        if (o[1].name && o->group && !strcmp(o[1].group, o->group)) putchar('\n');
     }
 }
 
@@ -300,7 +300,7 @@ void manual_brief(const opt_command *command) {
         option_text(o, 27);
     }
     if (command == &cmd_weir)
-        puts("\n'weir help COMMAND' explains a command, 'weir help filters' how to choose one.");
+        puts("\n'weir help COMMAND' explains a command, 'weir help filters' the filters.");
     else
         printf("\n'weir help %s' explains these and the other options, with examples.\n",
                command->name);
@@ -389,7 +389,7 @@ static const char filters_choose[] =
 
 static const char filters_size[] =
     "Exact answers take about 8 bytes for each distinct key, and a little room: 256M hold "
-    "some 20 to 30 million keys exactly. Past that, `recent` at an `fpr` of 0.0001% remembers "
+    "at least 20 million keys exactly. Past that, `recent` at an `fpr` of 0.0001% remembers "
     "about one key in 3 bytes, the most recent and most frequent ones; at 1% about one in "
     "1.3 bytes. Numbers: SIZE takes K, M, G (powers of 1024), COUNT takes K, M, G (powers of "
     "1000), RATE is 0.001 or 0.1%, SPAN is a duration (ms, s, m, h, d) or a number of records.";
@@ -410,8 +410,10 @@ static void filter_option(const page *p, const weir_option *o) {
     char term[160], text[768];
     snprintf(term, sizeof term, "%s=%s", o->name,
              o->type == WEIR_OPT_CHOICE && o->choices ? o->choices : type_word(o->type));
-    size_t n = (size_t)snprintf(text, sizeof text, "%c%s", toupper((unsigned char)o->meaning[0]),
-                                o->meaning + 1);
+    /* a sentence, unless it begins with a letter of a formula: "k bits ..." */
+    char first = o->meaning[0];
+    if (isalpha((unsigned char)o->meaning[1])) first = (char)toupper((unsigned char)first);
+    size_t n = (size_t)snprintf(text, sizeof text, "%c%s", first, o->meaning + 1);
     if (n && n < sizeof text - 1 && text[n - 1] != '.') text[n++] = '.', text[n] = 0;
     if (n < sizeof text && o->standard)
         snprintf(text + n, sizeof text - n, " `[%s]`", o->standard);

@@ -79,11 +79,11 @@ static int complain_option(const opt_parser *parser, const char *word, size_t le
     return OPT_WRONG;
 }
 
-/* An option with its value is complete: check it against the choices. A choice
- * that ends in ':' stands for all values that begin with it ("fixed:"). */
+/* An option with its value is complete: check it against the choices. */
 static int deliver(opt_parser *parser, const opt_entry *o, const char *value) {
     parser->value = value;
-    if (!value || !o->choices || opt_is_choice(value, o->choices, NULL)) return o->id;
+    if (!value || !o->choices || *o->choices == '~') return o->id;
+    if (opt_is_choice(value, o->choices, NULL)) return o->id;
     char what[64], near[64];
     snprintf(what, sizeof what, "--%s", o->name);
     if (weir_nearest(value, o->choices, near))

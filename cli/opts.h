@@ -28,7 +28,8 @@ typedef struct {
     char letter;          /* short name, or 0 */
     opt_arity arity;
     const char *argument; /* what stands for the value: "FILE" */
-    const char *choices;  /* "new|seen": the only values allowed; NULL: any */
+    const char *choices;  /* "new|seen": the only values allowed; "~lines|csv": others too, and
+                           * the command judges them; NULL: any */
     const char *standard; /* default as shown, or NULL */
     const char *group;    /* heading under which it is listed */
     bool brief;           /* also in the one-screen help */

@@ -100,6 +100,10 @@ void progress_update(uint64_t records, uint64_t seen, uint64_t bytes) {
     show(records, seen, bytes, now);
 }
 
+bool progress_is_on(void) {
+    return line.on;
+}
+
 void progress_clear(void) {
     if (!line.shown) return;
     fprintf(stderr, "\r%*s\r", window_width() - 1, "");

@@ -14,6 +14,8 @@ void progress_start(progress_mode mode, uint64_t total, uint64_t done);
 /* Tell how far it is; cheap, call it after every batch. */
 void progress_update(uint64_t records, uint64_t seen, uint64_t bytes);
 
+bool progress_is_on(void);
+
 /* Remove the line from the screen, before something else is written there. */
 void progress_clear(void);
 

@@ -11,28 +11,17 @@
 
 #include "spec_text.h"
 
-const char report_json_keys[] =
-    "= version, filter\nthe version of weir, and the full spec of the filter, its seed included\n\n"
-    "= records\nrecords read; the sum of the next five\n\n"
-    "= new, seen\nverdicts of the filter\n\n"
-    "= missing, bad, late\nrecords without the key, malformed, and later than `--lateness`\n\n"
-    "= passed\nhow many of those three were let through\n\n"
-    "= bytes_in, bytes_out\nbytes read, after decompression, and bytes written, after compression\n\n"
-    "= seconds, records_per_second\nof this run, also when it resumed another\n\n"
-    "= resumed\ntrue if it continued an earlier run\n\n"
-    "= memory, fill, overfull\nbytes held by the filter, share of it in use (0 to 1), and whether "
-    "it has begun to forget\n\n"
-    "= fpr_bound, fpr_now\nthe bound on false positives, and the rate for the next new key, "
-    "estimated from the fill\n\n"
-    "= audit\n`null`, or an object with `one_in`, `keys`, `firsts`, `repeats`, `false_seen`, "
-    "`false_new`, `confidence`, and the rates `fpr`, `fpr_low`, `fpr_high`, `fnr`, `fnr_low`, "
-    "`fnr_high`; a rate without any case to judge by is `null`";
-
 char *report_spec(const weir_filter *filter) {
     size_t length = weir_filter_spec(filter, NULL, 0);
     char *spec = malloc(length + 1);
     if (spec) weir_filter_spec(filter, spec, length + 1);
     return spec;
+}
+
+char *report_size(char *buffer, uint64_t bytes) {
+    weir_print_size(buffer, bytes);
+    if (bytes < 1024) strcat(buffer, bytes == 1 ? " byte" : " bytes");
+    return buffer;
 }
 
 void report_spec_line(FILE *out, const char *label, const weir_filter *filter) {
@@ -103,12 +92,12 @@ void report_text(FILE *out, const run_report *r) {
     fprintf(out, "%-16s %15s   %s a second\n", "records", grouped(a, c->records),
             weir_print_count(b, speed));
     count_lines(out, c);
-    fprintf(out, "%-16s %15s\n", "read", weir_print_size(a, c->bytes_in));
-    fprintf(out, "%-16s %15s\n", "written", weir_print_size(a, r->bytes_out));
+    fprintf(out, "%-16s %15s\n", "read", report_size(a, c->bytes_in));
+    fprintf(out, "%-16s %15s\n", "written", report_size(a, r->bytes_out));
     fprintf(out, "%-16s %15s%s\n", "time",
             weir_print_duration(a, (int64_t)(r->seconds * 1000 + 0.5) * 1000000),
             r->resumed ? "   since it was resumed" : "");
-    fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", weir_print_size(a, info.memory),
+    fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", report_size(a, info.memory),
             100 * info.fill, info.overfull ? ", forgetting" : ", nothing forgotten");
     report_spec_line(out, "filter           ", r->filter);
     fprintf(out, "%-16s at most %s; by the fill %s now\n", "false positives",

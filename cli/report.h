@@ -40,6 +40,9 @@ void report_audit_json(FILE *out, const weir_audit *audit);
 void report_json_string(FILE *out, const char *text);
 void report_json_number(FILE *out, double value);
 
+/* A size with its unit, "512 bytes" or "1.5G"; buffer of at least 32 bytes. */
+char *report_size(char *buffer, uint64_t bytes);
+
 /* A line with the filter's full spec as a person would write it. */
 void report_spec_line(FILE *out, const char *label, const weir_filter *filter);
 
@@ -47,6 +50,21 @@ void report_spec_line(FILE *out, const char *label, const weir_filter *filter);
 char *report_spec(const weir_filter *filter);
 
 /* The keys of the JSON report and their meanings, in the markup of opts.h. */
-extern const char report_json_keys[];
+#define REPORT_JSON_KEYS                                                                           \
+    "= version, filter\nthe version of weir, and the full spec of the filter, its seed included\n\n"\
+    "= records\nrecords read; the sum of the next five\n\n"                                        \
+    "= new, seen\nverdicts of the filter\n\n"                                                      \
+    "= missing, bad, late\nrecords without the key, malformed, and later than `--lateness`\n\n"    \
+    "= passed\nhow many of those three were let through\n\n"                                       \
+    "= bytes_in, bytes_out\nbytes read, after decompression, and bytes written, after compression\n\n"\
+    "= seconds, records_per_second\nof this run, also when it resumed another\n\n"                 \
+    "= resumed\ntrue if it continued an earlier run\n\n"                                           \
+    "= memory, fill, overfull\nbytes held by the filter, share of it in use (0 to 1), and whether "\
+    "it has begun to forget\n\n"                                                                   \
+    "= fpr_bound, fpr_now\nthe bound on false positives, and the rate for the next new key, "      \
+    "estimated from the fill\n\n"                                                                  \
+    "= audit\n`null`, or an object with `one_in`, `keys`, `firsts`, `repeats`, `false_seen`, "     \
+    "`false_new`, `confidence`, and the rates `fpr`, `fpr_low`, `fpr_high`, `fnr`, `fnr_low`, "    \
+    "`fnr_high`; a rate without any case to judge by is `null`"
 
 #endif

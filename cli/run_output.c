@@ -57,7 +57,7 @@ static int make_temporary(run_output *output) {
     }
     int fd = mkostemp(output->temporary, O_CLOEXEC);
     if (fd < 0) {
-        code = cli_error("cannot create '%s': %s", output->path, strerror(errno));
+        code = cli_error("cannot create '%s': %s", output->name, strerror(errno));
         free(output->temporary);
         output->temporary = NULL;
         return code;
@@ -106,7 +106,7 @@ static void forget(run_output *output) {
 
 int run_output_open(run_output *output, const dedup_settings *settings, bool background,
                     const stream_mark *resume) {
-    *output = (run_output){0};
+    *output = (run_output){.name = settings->output};
     stream_writer_options options = stream_writer_options_defaults();
     options.compression = settings->compression;
     options.background = background;
@@ -131,11 +131,19 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     return code;
 }
 
+void run_output_rename_error(const run_output *output, stream_error *err) {
+    char *at = output->temporary ? strstr(err->message, output->temporary) : NULL;
+    if (!at) return;
+    char rest[sizeof err->message];
+    snprintf(rest, sizeof rest, "%s", at + strlen(output->temporary));
+    snprintf(at, sizeof err->message - (size_t)(at - err->message), "%s%s", output->name, rest);
+}
+
 static stream_status put_in_place(run_output *output, bool sync, stream_error *err) {
     if (!output->temporary) return STREAM_OK;
     if (rename(output->temporary, output->path)) {
         *err = (stream_error){.os_error = errno};
-        snprintf(err->message, sizeof err->message, "cannot replace '%s': %s", output->path,
+        snprintf(err->message, sizeof err->message, "cannot replace '%s': %s", output->name,
                  strerror(errno));
         return STREAM_FAILED;
     }
@@ -177,7 +185,7 @@ void run_output_abandon(run_output *output) {
         forget(output);
     } else if (unfinished && output->path) {
         if (truncate(output->path, (off_t)output->mark.offset))
-            cli_error("cannot cut '%s' back to its last saved point, byte %llu: %s", output->path,
+            cli_error("cannot cut '%s' back to its last saved point, byte %llu: %s", output->name,
                       (unsigned long long)output->mark.offset, strerror(errno));
     }
     free(output->path);

@@ -9,6 +9,7 @@ typedef struct {
     char *path;       /* of the file, links resolved; NULL: a pipe, a device, standard output */
     char *temporary;  /* where the bytes are until the first commit; NULL: at `path` */
     stream_mark mark; /* everything before it is committed */
+    const char *name; /* as the user gave it, for messages */
 } run_output;
 
 /* Open it. With `resume` an existing file is cut back to that point and
@@ -24,6 +25,9 @@ stream_status run_output_commit(run_output *output, bool sync, stream_error *err
  * else, the old file if nothing was. Both release the output. */
 stream_status run_output_close(run_output *output, stream_error *err);
 void run_output_abandon(run_output *output);
+
+/* A failure to write names the temporary file: name the one that the user knows. */
+void run_output_rename_error(const run_output *output, stream_error *err);
 
 /* For a signal handler that has no time: remove the temporary file, if any. */
 void run_output_remove_temporary(void);

@@ -115,16 +115,21 @@ int spec_fold(char out[SPEC_SIZE], const char *spec, const spec_addition *additi
 
 /* --- comparing ------------------------------------------------------------------------ */
 
+bool spec_is_duration(const char *text) {
+    return *text && strchr("dhms", text[strlen(text) - 1]) != NULL;
+}
+
 /* A span as a number, with the sign telling durations from counts. */
 static bool span_value(const char *text, double *value) {
     int64_t nanoseconds;
     uint64_t count;
-    if (weir_parse_count(text, &count, NULL) == WEIR_OK)
-        *value = (double)count;
-    else if (weir_parse_duration(text, &nanoseconds, NULL) == WEIR_OK)
+    if (spec_is_duration(text)) {
+        if (weir_parse_duration(text, &nanoseconds, NULL) != WEIR_OK) return false;
         *value = -(double)nanoseconds;
-    else
-        return false;
+    } else {
+        if (weir_parse_count(text, &count, NULL) != WEIR_OK) return false;
+        *value = (double)count;
+    }
     return true;
 }
 

@@ -21,6 +21,9 @@ int spec_fold(char out[SPEC_SIZE], const char *spec, const spec_addition *additi
 /* The value of an option in a spec; false if it does not name it. */
 bool spec_get(const char *spec, const char *name, char *value, size_t size);
 
+/* Of a span: 10m is ten minutes, 10M ten million records. */
+bool spec_is_duration(const char *text);
+
 /* True if two values of an option mean the same: 64M and 65536K. */
 bool spec_same_value(const char *kind, const char *option, const char *a, const char *b);
 

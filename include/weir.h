@@ -115,7 +115,7 @@ typedef enum { WEIR_NEW = 0, WEIR_SEEN = 1 } weir_verdict;
  * rates take a % sign, durations ms s m h d. `weir help filters` and
  * weir_filter_kind() list names and options; every filter takes
  *
- *     memory=SIZE  the most it may use          (default 256M)
+ *     memory=SIZE  the most its cells may use   (default 256M)
  *     fpr=RATE     bound on false positives     (default 0.0001%)
  *     seed=N       makes it repeatable          (default: from the system)
  *     hash=NAME    xxh3 or siphash              (default xxh3)
@@ -196,7 +196,7 @@ WEIR_API weir_status weir_filter_merge(weir_filter *into, const weir_filter *fro
 typedef struct {
     const char *name;      /* of the kind: "recent" */
     uint64_t seed;         /* the seed in use, drawn or given */
-    uint64_t memory;       /* bytes held by the filter, cells and all */
+    uint64_t memory;       /* bytes held by the filter: its cells and a few KiB of tables */
     uint64_t offered;      /* keys offered since creation or clear */
     uint64_t seen;         /* of these, called SEEN */
     double fill;           /* share of the cells in use, 0 to 1 */
@@ -331,6 +331,7 @@ typedef struct {
     const char *advice;    /* when to use it and when not: a short paragraph */
     bool mergeable;
     const weir_option *options; /* ends with a name of NULL; common options not repeated */
+    bool fpr_is_target;    /* fpr is aimed at but may be passed; else it is a bound that holds */
 } weir_kind;
 
 /* Kind i of the filters, NULL past the last. Kind 0 is the default. */

@@ -9,6 +9,7 @@
 #include "accuracy.h"
 
 #define WORST_SHOWN 12
+#define FAILURES_SHOWN 60
 
 static void print_machine(void) {
     struct utsname system;
@@ -95,44 +96,64 @@ static void csv_row(const accuracy_setup *setup, const accuracy_row *row, const 
     printf(",%.8f,%.8f,\"%s\"\n", lab_judge_must(&row->cell), lab_judge_aim(&row->cell), verdict);
 }
 
-/* The same cells for text and Markdown: only what stands between them differs. */
+/* A cell of the table: padded in text, between bars in Markdown. */
+static void put(const accuracy_setup *setup, int width, const char *text) {
+    if (setup->form == ACCURACY_MARKDOWN) printf(" %s |", text);
+    else printf("%*s ", width, text);
+}
+
+static const int own_widths[] = {-16, 8, 8, 7, 9, 8, 8}, end_widths[] = {7, 7, 8, 7, -6};
+#define RIVAL_WIDTH 18
+
 void accuracy_print_columns(const accuracy_setup *setup) {
-    int markdown = setup->form == ACCURACY_MARKDOWN;
+    const char *own[] = {"stream", "memory", "bits/key", "fpr", NULL, "FP", "worst"};
+    const char *end[] = {"oracle", "limit", "x oracle", "x limit", "verdict"};
+    char name[64];
     if (setup->form == ACCURACY_CSV) {
         csv_columns(setup);
         return;
     }
-    printf(markdown ? "\n| stream | memory | bits/key | fpr | %s FN | FP | worst |"
-                    : "\n%-16s %8s %8s %7s %11s %8s %8s",
-           markdown ? setup->filters[0] : "stream", "memory", "bits/key", "fpr", setup->filters[0],
-           "FP", "worst");
-    for (size_t i = 1; i < setup->filter_count; i++)
-        printf(markdown ? " %s FN (FP) |" : " %18s", setup->filters[i]);
-    printf(markdown ? " oracle | limit | x oracle | x limit | verdict |\n|---|"
-                    : " %7s %7s %8s %7s  verdict\n",
-           "oracle", "limit", "x oracle", "x limit");
-    for (size_t i = 0; markdown && i < setup->filter_count + 10; i++) printf("---|");
-    if (markdown) printf("\n");
+    snprintf(name, sizeof name, "%s FN", setup->filters[0]);
+    own[4] = name;
+    printf(setup->form == ACCURACY_MARKDOWN ? "\n|" : "\n");
+    for (size_t i = 0; i < 7; i++) put(setup, own_widths[i], own[i]);
+    for (size_t i = 1; i < setup->filter_count; i++) {
+        char rival[64];
+        snprintf(rival, sizeof rival, "%s FN (FP)", setup->filters[i]);
+        put(setup, RIVAL_WIDTH, rival);
+    }
+    for (size_t i = 0; i < 5; i++) put(setup, end_widths[i], end[i]);
+    if (setup->form == ACCURACY_MARKDOWN) printf("\n|");
+    for (size_t i = 0; setup->form == ACCURACY_MARKDOWN && i < setup->filter_count + 11; i++)
+        printf("---|");
+    printf("\n");
 }
 
 static void table_row(const accuracy_setup *setup, const accuracy_row *row, const char *verdict) {
-    int markdown = setup->form == ACCURACY_MARKDOWN;
     const lab_trial *own = &row->trials[0];
-    char a[32], b[32], c[32], d[32], memory[32], pair[80];
-    weir_print_size(memory, row->bytes);
-    weir_print_rate(a, row->cell.fpr);
-    printf(markdown ? "| %s | %s | %.2f | %s | %s | %s | %s |" : "%-16s %8s %8.2f %7s %11s %8s %8s",
-           row->stream, memory, row->bits_per_key, a, percent(b, own->fnr), percent(c, own->fpr),
-           percent(d, own->worst));
+    char text[128], fp[32];
+    if (setup->form == ACCURACY_MARKDOWN) printf("|");
+    put(setup, own_widths[0], row->stream);
+    put(setup, own_widths[1], weir_print_size(text, row->bytes));
+    snprintf(text, sizeof text, "%.2f", row->bits_per_key);
+    put(setup, own_widths[2], text);
+    put(setup, own_widths[3], weir_print_rate(text, row->cell.fpr));
+    put(setup, own_widths[4], percent(text, own->fnr));
+    put(setup, own_widths[5], percent(text, own->fpr));
+    put(setup, own_widths[6], percent(text, own->worst));
     for (size_t i = 1; i < setup->filter_count; i++) {
         const lab_trial *t = &row->trials[i];
-        snprintf(pair, sizeof pair, "%s (%s)", percent(a, t->fnr), percent(b, t->fpr));
-        printf(markdown ? " %s |" : " %18s", t->made ? pair : "-");
+        percent(text, t->fnr);
+        snprintf(text + strlen(text), 64, " (%s)", percent(fp, t->fpr));
+        put(setup, RIVAL_WIDTH, t->made ? text : "-");
     }
-    printf(markdown ? " %s | %s | %s | %s | %s%s |\n" : " %7s %7s %8s %7s  %s%s\n",
-           percent(a, row->cell.oracle), percent(b, row->cell.limit),
-           ratio(c, own->fnr, row->cell.oracle), ratio(d, own->fnr, row->cell.limit), verdict,
-           row->broken & LAB_ABOVE_TIGHT ? " ~" : "");
+    put(setup, end_widths[0], percent(text, row->cell.oracle));
+    put(setup, end_widths[1], percent(text, row->cell.limit));
+    put(setup, end_widths[2], ratio(text, own->fnr, row->cell.oracle));
+    put(setup, end_widths[3], ratio(text, own->fnr, row->cell.limit));
+    snprintf(text, sizeof text, "%s%s", verdict, row->broken & LAB_ABOVE_TIGHT ? " ~" : "");
+    put(setup, end_widths[4], text);
+    printf("\n");
 }
 
 void accuracy_print_row(const accuracy_setup *setup, const accuracy_row *row) {
@@ -154,11 +175,11 @@ static int by_excess(const void *a, const void *b) {
 }
 
 static void print_worst(const accuracy_setup *setup, const accuracy_row *rows, size_t count) {
-    const accuracy_row **order = malloc(count * sizeof *order);
+    const accuracy_row **order = malloc(count * sizeof(const accuracy_row *));
     char size[32], rate[32];
     if (!order) return;
     for (size_t i = 0; i < count; i++) order[i] = &rows[i];
-    qsort(order, count, sizeof *order, by_excess);
+    qsort(order, count, sizeof(const accuracy_row *), by_excess);
     printf("furthest above the aim of 1.10 x oracle + 1 point:\n");
     for (size_t i = 0; i < count && i < WORST_SHOWN && excess(order[i]) > 0; i++)
         printf("%s%s, %s, fpr %s: FN %.2f%%, oracle %.2f%%, limit %.2f%%\n",
@@ -172,9 +193,11 @@ static void print_worst(const accuracy_setup *setup, const accuracy_row *rows, s
 static void print_failures(const accuracy_setup *setup, const accuracy_row *rows, size_t count) {
     char buffer[96], size[32], rate[32];
     const char *gap = setup->form == ACCURACY_MARKDOWN ? "- " : "  ";
+    size_t shown = 0;
     for (size_t i = 0; i < count; i++) {
         const accuracy_row *r = &rows[i];
         if (!(r->broken & LAB_BROKE_MUST)) continue;
+        if (++shown > FAILURES_SHOWN) continue;
         printf("%s%s, %s, fpr %s: %s", gap, r->stream, weir_print_size(size, r->bytes),
                weir_print_rate(rate, r->cell.fpr),
                lab_judge_words(r->broken, buffer, sizeof buffer));
@@ -191,6 +214,7 @@ static void print_failures(const accuracy_setup *setup, const accuracy_row *rows
                        100 * r->matched[j].fnr);
         printf("\n");
     }
+    if (shown > FAILURES_SHOWN) printf("%sand %zu more\n", gap, shown - FAILURES_SHOWN);
 }
 
 /* Geometric means of the ratios, over the cells where the reference forgets. */

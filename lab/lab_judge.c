@@ -36,7 +36,7 @@ unsigned lab_judge_alone(const lab_cell *cell, const lab_truth *truth, const lab
     if (own->surprise < LAB_FALSE_ALARM) broken |= LAB_BROKE_FPR;
     if (own->fnr > lab_judge_must(cell)) broken |= LAB_BROKE_FN;
     if (own->fnr > lab_judge_aim(cell)) broken |= LAB_MISSED_AIM;
-    if ((double)own->memory * 8 > cell->bits) broken |= LAB_BROKE_MEMORY;
+    if ((double)own->memory * 8 > cell->bits + 8 * LAB_OBJECT_BYTES) broken |= LAB_BROKE_MEMORY;
     double noise = LAB_NOISE * sqrt(variance(own->fnr, truth));
     if ((cell->traits & LAB_EVEN) && own->fnr > cell->oracle + noise)
         broken |= cell->oracle >= LAB_OFF_FIT ? LAB_BROKE_ORACLE : LAB_ABOVE_TIGHT;

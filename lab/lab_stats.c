@@ -44,7 +44,7 @@ static double gamma_upper(double a, double x) {
         return 1 - scale * sum;
     }
     /* Lentz's evaluation of the continued fraction. */
-    double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+    double b = x + 1 - a, d = 1 / b, h = d, c = 1e300;
     for (int i = 1; i < 100000; i++) {
         double an = -i * (i - a);
         b += 2;

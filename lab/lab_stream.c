@@ -93,14 +93,13 @@ static weir_status fail(weir_error *err, weir_status code, int64_t offset, const
 
 static weir_status fail(weir_error *err, weir_status code, int64_t offset, const char *format,
                         ...) {
-    if (err) {
-        va_list args;
-        va_start(args, format);
-        err->code = code;
-        err->offset = offset;
-        vsnprintf(err->message, sizeof err->message, format, args);
-        va_end(args);
-    }
+    if (!err) return code;
+    err->code = code;
+    err->offset = offset;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
     return code;
 }
 
@@ -378,7 +377,7 @@ static weir_status parse_option(lab_stream *s, char *text, int64_t at, weir_erro
     if (!value) return fail(err, WEIR_ERR_SPEC, at, "'%s' is not option=value", text);
     *value++ = 0;
     for (const option *o = s->kind->options; o->name; o++) {
-        if (strcmp(o->name, text)) continue;
+        if (strcmp(o->name, text) != 0) continue;
         weir_status status = parse_value(&s->set, o, value, err);
         if (status && err) err->offset = at + (value - text);
         return status;
@@ -455,7 +454,7 @@ weir_status lab_stream_collect(uint64_t **ids, size_t *count, const char *spec, 
     *ids = NULL;
     *count = 0;
     weir_status status = lab_stream_new(&s, spec, seed, err);
-    if (status) return status;
+    if (!s) return status;
     size_t room = s->set.n ? s->set.n : 1 << 16, got = 0;
     uint64_t *all = NULL;
     for (;;) {

@@ -297,7 +297,6 @@ static stream_status open_file(stream_framer *f) {
     const char *name = f->files[f->at.file];
     stream_error *err = &f->failure;
     if (stream__source_open(&f->source, name, f->options->plain, f->control, err)) return STREAM_FAILED;
-    atomic_store(&f->regular, stream__source_is_regular(f->source));
     f->at_eof = false;
     f->header_next = f->options->header && f->at.offset == 0;
     f->csv = CSV_FIELD_START;
@@ -426,8 +425,8 @@ static stream_status step(stream_framer *f, stream_block *block, int timeout_ms)
     if (complete) {
         if (block->count) return STREAM_BATCH;
         close_file(f);
-        block->scanned = block->base = block->end; /* a header may have gone from here */
-        block->ends[0] = block->base;
+        block->scanned = block->base = block->end = block->ends[0] = 0;
+        block->limit = (uint32_t)f->block_size;
         return STREAM_OK;
     }
     if (block->end >= block->limit) {

@@ -325,5 +325,3 @@ void stream__source_close(stream_source *s) {
     free(s->in);
     free(s);
 }
-
-bool stream__source_is_regular(const stream_source *s) { return s->regular; }

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "stream.h"
+#include "stream_internal_json.h"
 
 #define STREAM_PAD 64          /* readable bytes past the end of every buffer that is scanned */
 #define STREAM_MAX_PARTS 32    /* parts of a key */
@@ -96,11 +97,8 @@ void stream__source_close(stream_source *source);
 source_status stream__source_read(stream_source *source, void *to, size_t room, int timeout_ms,
                                   size_t *got, stream_error *err);
 
-/* Go to a byte of the content; from the beginning only. False if it ends before. */
+/* Go to a byte of the content; from the beginning only. SOURCE_EOF if it ends before. */
 source_status stream__source_skip(stream_source *source, uint64_t offset, stream_error *err);
-
-/* Reading it never has to wait for somebody. */
-bool stream__source_is_regular(const stream_source *source);
 
 /* ------------------------------------------------------------------------
  * scan.c: where records end
@@ -199,35 +197,19 @@ bool stream__moment_parse(const key_plan *plan, const unsigned char *text, size_
                           int64_t *nanoseconds);
 stream_status stream__moment_format(key_plan *plan, const char *text, stream_error *err);
 
-/* json_index.cpp: where the tokens of JSON text lie. */
-typedef struct json_index json_index;
-typedef enum { JSON_INDEX_OK, JSON_INDEX_EMPTY, JSON_INDEX_UTF8, JSON_INDEX_STRING, JSON_INDEX_MEMORY } json_index_status;
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-json_index *stream__json_index_new(void);
-void stream__json_index_free(json_index *index);
-/* Brackets, commas, colons and the first bytes of strings and other scalars, by offset; valid
- * until the next call. Strings are known to be closed and free of control characters, the
- * text to be UTF-8; nothing else is. */
-json_index_status stream__json_index(json_index *index, const unsigned char *text, size_t length,
-                                     const uint32_t **tokens, size_t *count);
-#ifdef __cplusplus
-}
-#endif
-
 /* A part of a JSON value, as it stands in the text. */
 typedef struct {
     uint32_t start, stop; /* start == stop: missing */
 } json_slice;
 
-/* Check one value, text[from..to), whose tokens are tokens[0..count), and find the parts. */
+/* Check the one value in text[from..to), whose tokens begin at tokens[0], and find its parts,
+ * for each path one. On trouble *where is its place in the text. */
 stream_reason stream__json_find(const unsigned char *text, uint32_t from, uint32_t to,
-                                const uint32_t *tokens, size_t count, const json_path *paths,
+                                const uint32_t *tokens, const json_path *paths,
                                 uint32_t path_count, json_slice *parts, uint32_t *where);
 
-/* Append the canonical spelling of a checked value: one tag byte, then its bytes. */
+/* Append the canonical spelling of a checked value: one tag byte ('s' for a string), then its
+ * bytes. False: out of memory. */
 bool stream__json_canonical(const unsigned char *text, size_t length, stream_buffer *out);
 
 /* ------------------------------------------------------------------------
@@ -250,6 +232,7 @@ typedef struct {
     bool header;           /* record 0 is one */
     bool open_quote;       /* the last record has an open quote */
     bool ready;            /* reader.c: may be delivered */
+    bool no_memory;        /* reader.c: why it failed */
     stream_status outcome; /* of what made it: STREAM_BATCH, STREAM_END, STREAM_FAILED */
     stream_batch batch;
 } stream_block;
@@ -278,7 +261,6 @@ typedef struct {
     size_t first_header_length;
     bool pending_failure;    /* deliver what there is, then fail with: */
     stream_error failure;
-    _Atomic bool regular;    /* the current source never waits */
 } stream_framer;
 
 stream_status stream__framer_init(stream_framer *framer, const stream_options *options,

@@ -1,4 +1,4 @@
-/* probe.h - from one hash to many places, and words that are the same everywhere.
+/* probe.h - from one hash to many places.
  *
  * A key's places are scrambled steps of double hashing: the i-th is the folded
  * product of (a + i*b) and a constant, a being the hash and b a mix of it.
@@ -11,9 +11,7 @@
 #ifndef WEIR_FILTER_PROBE_H
 #define WEIR_FILTER_PROBE_H
 
-#include <stdint.h>
-#include <string.h>
-
+#include "core/bytes.h"
 #include "core/rng.h"
 
 typedef struct {
@@ -32,20 +30,14 @@ static inline uint64_t weir__probes_next(weir__probes *probes) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Words of an array of cells, low byte first on every machine. */
+/* Words of an array of cells. */
 static inline uint64_t weir__load_word(const uint8_t *bytes) {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
     return word;
 }
 
 static inline void weir__store_word(uint8_t *bytes, uint64_t word) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
     memcpy(bytes, &word, sizeof word);
 }
 

@@ -7,11 +7,11 @@
 enum { OPT_WINDOW = WEIR__OPT_OWN, OPT_RENEW };
 enum { SHARED, ORDERED, PACKED, FORMS }; /* the forms that compete */
 
+int tune_cpu = 9;
 #ifdef RECENT_TUNE
-double tune_limit = 2; int tune_mix = 64; int tune_force = -1; int tune_enter=1;
+int tune_mix = 44; int tune_force = -1; int tune_enter=1;
 #else
-#define tune_limit 2.0
-#define tune_mix 64
+#define tune_mix 44
 #define tune_force (-1)
 #define tune_enter 1
 #endif
@@ -48,80 +48,96 @@ static double shared_match(unsigned n, unsigned lists, unsigned width) {
     return n / (lists * ldexp(1, (int)width));
 }
 
-/* Entries that a line holds on average when the whole filter just meets eps. */
-static double shared_capacity(unsigned room, unsigned lists, double eps) {
-    double below_n = 0, below = 0;
-    for (unsigned width = WIDTH_MAX; width >= 1; width--) {
-        unsigned n = (room - lists) / (width + 1);
-        double match = shared_match(n, lists, width);
-        if (match > eps)
-            return below_n + (n > below_n ? (n - below_n) * (eps - below) / (match - below) : 0);
-        below_n = n, below = match;
-    }
-    return below_n;
-}
-
-static void plan_shared(line_shape *shape, double eps) {
-    shared_form *form = &shape->shared;
-    unsigned room = LINE_BITS - shape->code_bits;
-    double best = 0;
-    for (unsigned lists = 8; lists < ENTRIES_MAX && lists < room - 64; lists++) {
-        double capacity = shared_capacity(room, lists, eps);
-        if (capacity > best + 1e-9) best = capacity, form->lists = lists;
-    }
-    /* Widths from wide to narrow. Far from the bound they go down in strides, as
-     * each step rewrites the line; near it by single bits, as each one counts. */
-    unsigned width = WIDTH_MAX, n = 0, narrowest = WIDTH_MAX;
-    unsigned top = shape->code_ordered - 1;
-    while (narrowest > 1 && shared_match((room - form->lists) / (narrowest + 1) + 1, form->lists, narrowest - 1) <= tune_limit * eps &&
-        (room - form->lists) / (narrowest + 1) < top) narrowest--;
+/* Widths and costs of a shared line with so many lists. Widths go from wide to
+ * narrow, down to the first that can break the bound: in strides at first, as each
+ * step rewrites the line, and near the bound by single bits, as each one counts. */
+static void fill_shared(shared_form *form, const line_shape *shape, unsigned lists, double eps) {
+    unsigned space = LINE_BITS - shape->code_bits - lists, top = shape->code_ordered - 1;
+    unsigned narrowest = WIDTH_MAX, width = WIDTH_MAX, n = 0;
+    while (narrowest > 1 && shared_match(space / (narrowest + 1), lists, narrowest) <= eps)
+        narrowest--;
+    form->lists = lists;
     for (;;) {
-        unsigned fits = (room - form->lists) / (width + 1);
-        if (fits > top) fits = top;
-        for (; n <= fits; n++) {
-            double match = shared_match(n, form->lists, width);
-            if (match > tune_limit * eps) break;
+        for (; n <= space / (width + 1) && n <= top; n++) {
             form->width[n] = (uint8_t)width;
-            form->cost[n] = cost_of(match, eps);
+            form->cost[n] = cost_of(shared_match(n, lists, width), eps);
             form->most = n;
         }
         if (width == narrowest) break;
-        unsigned next = width * 3 / 4;
-        width = next > narrowest + 2 ? next : width > narrowest + 2 ? narrowest + 2 : width - 1;
+        unsigned next = width * 3 / 5;
+        width = next > narrowest + 2 ? next : width > narrowest + 1 ? narrowest + 1 : narrowest;
     }
-    form->width[0] = form->width[1];
+    for (form->fair = form->most; form->cost[form->fair] > COST_ONE;) form->fair--;
 }
 
-/* The narrowest fingerprints with at least `depth` slots a group on average. */
-static bool plan_ordered(ordered_form *form, const line_shape *shape, double eps, double depth) {
-    unsigned room = LINE_BITS - shape->code_bits;
-    for (unsigned bits = 2; bits < 64; bits++) {
-        unsigned entries = room / bits < ENTRIES_MAX ? room / bits : ENTRIES_MAX;
-        unsigned groups = (unsigned)ceil(entries / (eps * ldexp(1, (int)bits)));
-        if (!groups || entries < depth * groups) continue;
-        unsigned slots = (entries + groups - 1) / groups;
-        if (slots * bits > WINDOW_MAX) return false;
-        form->groups = groups, form->bits = bits, form->slots = slots, form->entries = entries;
-        form->wide = entries - groups * (slots - 1);
-        form->enter = slots / 2;
-        form->cost = cost_of(entries / (groups * ldexp(1, (int)bits)), eps);
-        return true;
+/* Slots for as many keys as fit and as the bound allows. */
+static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned groups,
+                         unsigned bits, double eps) {
+    double values = groups * ldexp(1, (int)bits);
+    unsigned entries = (LINE_BITS - shape->code_bits) / bits;
+    if (entries > ENTRIES_MAX) entries = ENTRIES_MAX;
+    if (entries > eps * values) entries = (unsigned)(eps * values);
+    unsigned slots = (entries + groups - 1) / groups;
+    *form = (ordered_form){.groups = groups, .bits = bits, .slots = slots, .entries = entries};
+    form->wide = entries - groups * (slots - 1);
+    form->enter = slots / 2;
+    form->cost = cost_of(entries / values, eps);
+    return entries >= groups && slots * bits <= WINDOW_MAX;
+}
+
+/* The shared and the ordered form together: a key's values in both must be parts
+ * of one another, lists = groups * 2^j and width + j >= bits, or each change of
+ * form would lose half of what it knows. */
+static void plan_forms(recent_filter *f, double eps) {
+    double best = 0;
+    unsigned room = LINE_BITS - f->shape.code_bits;
+    for (unsigned bits = 3; bits <= WINDOW_MAX / 3; bits++)
+        for (unsigned groups = 1; groups <= room / bits / 3; groups++) {
+            ordered_form ordered;
+            if (!fill_ordered(&ordered, &f->shape, groups, bits, eps)) continue;
+            if (ordered.entries < 3 * groups || ordered.slots > 6) continue;
+            for (unsigned j = 0, lists; lists = groups << j, lists <= room / 3; j++) {
+                shared_form shared;
+                fill_shared(&shared, &f->shape, lists, eps);
+                double score = shared.fair + ordered.entries * 0.5;
+                if (shared.width[shared.fair] + j < bits || score <= best) continue;
+                best = score, f->shape.shared = shared, f->ordered[ORDERED] = ordered;
+            }
+        }
+    if (best > 0) return;
+    for (unsigned lists = 4; lists <= room / 3; lists++) {
+        shared_form shared;
+        fill_shared(&shared, &f->shape, lists, eps);
+        double score = shared.fair;
+        if (score > best) best = score, f->shape.shared = shared;
     }
-    return false;
+}
+
+static void plan_packed(recent_filter *f, double eps) {
+    unsigned best = 0;
+    for (unsigned bits = 2; bits <= WINDOW_MAX / 2; bits++)
+        for (unsigned groups = 1; groups <= ENTRIES_MAX; groups++) {
+            ordered_form packed;
+            if (!fill_ordered(&packed, &f->shape, groups, bits, eps)) continue;
+            if (packed.entries * 2 < 3 * groups || packed.entries <= best) continue;
+            best = packed.entries, f->ordered[PACKED] = packed;
+        }
 }
 
 static weir_status create(weir_filter *base, weir_error *err) {
     recent_filter *f = (recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR);
     f->lines = weir__opt_whole(base, WEIR__OPT_MEMORY) / LINE_BYTES;
-    f->shape.code_bits = LINE_BITS / (log2(1 / eps) + 1) < 56 ? 6 : 8;
-    f->shape.code_ordered = (1u << f->shape.code_bits) - FORMS;
-    plan_shared(&f->shape, eps);
-    for (unsigned n = 0; n <= f->shape.shared.most; n++)
-        if (f->shape.shared.cost[n] <= COST_ONE) f->fair = f->shape.shared.cost[n];
-    plan_ordered(&f->ordered[ORDERED], &f->shape, eps, 3);
-    plan_ordered(&f->ordered[PACKED], &f->shape, eps, 1.5);
-    f->duel_period = f->lines < 4096 ? 12 : f->lines < 65536 ? 24 : 48;
+    f->shape.code_bits = 5;
+    while ((1u << f->shape.code_bits) - FORMS < LINE_BITS / (log2(1 / eps) + 2) + 1.5)
+        f->shape.code_bits++;
+    f->shape.code_ordered = (1u << f->shape.code_bits) - FORMS + 1;
+    plan_forms(f, eps);
+    plan_packed(f, eps);
+    f->fair = f->shape.shared.cost[f->shape.shared.fair];
+    for (unsigned form = ORDERED; form < FORMS; form++)
+        if (f->ordered[form].cost > f->fair) f->fair = f->ordered[form].cost;
+    f->duel_period = f->lines < 65536 ? 16 : 32;
     return weir__filter_map(base, f->lines * LINE_BYTES, err);
 }
 
@@ -135,7 +151,7 @@ static void start(weir_filter *base) {
 /* ---- which form a line should have ---- */
 
 static inline unsigned leads_for(const recent_filter *f, uint64_t line) {
-    unsigned place = (unsigned)(line % f->duel_period);
+    unsigned place = (unsigned)(line & (f->duel_period - 1));
     return place < FORMS ? place : FORMS;
 }
 
@@ -152,22 +168,23 @@ static void judge(recent_filter *f) {
     for (unsigned i = 0; i < FORMS; i++)
         if (m[i] < m[best]) best = i;
     double lead = (double)m[now] - (double)m[best];
-    if (lead > 3 * sqrt((double)(m[now] + m[best]))) f->state.winner = best;
+    if (lead > 2.5 * sqrt((double)(m[now] + m[best]))) f->state.winner = best;
     if (m[now] > 100000)
         for (unsigned i = 0; i < FORMS; i++) m[i] /= 2;
 }
 
 static inline void count_miss(recent_filter *f, uint64_t line) {
+    if (!f->state.forgotten) return;
     unsigned form = leads_for(f, line);
     if (form < FORMS && ++f->state.misses[form] % 256 == 0) judge(f);
 }
 
 static uint64_t line_cost(const recent_filter *f, unsigned code) {
     return code < f->shape.code_ordered ? f->shape.shared.cost[code]
-                                        : f->ordered[code - f->shape.code_ordered].cost;
+                                        : f->ordered[code - f->shape.code_ordered + 1].cost;
 }
 static unsigned line_entries(const recent_filter *f, unsigned code) {
-    return code < f->shape.code_ordered ? code : f->ordered[code - f->shape.code_ordered].entries;
+    return code < f->shape.code_ordered ? code : f->ordered[code - f->shape.code_ordered + 1].entries;
 }
 
 /* Charge a line's change from one cost to another, if that can be paid. What a
@@ -240,11 +257,12 @@ static void write_shared(const recent_filter *f, uint8_t *line, const line_conte
     for (unsigned i = 0; i < total; i++) {
         uint64_t rest;
         unsigned list = (unsigned)weir__part(content->value[i], form->lists, &rest);
-        list_place place = find_list(line, &f->shape, list);
+        unsigned words = header_words(&f->shape, n);
+        list_place place = find_list(line, &f->shape, words, list, CPU_ANY);
         while (place.length >= LIST_MAX)
-            place = find_list(line, &f->shape, list = (list + 1) % form->lists);
+            place = find_list(line, &f->shape, words, list = (list + 1) % form->lists, CPU_ANY);
         insert_entry(line, &f->shape, n++, width, place.head, place.first + place.length,
-                     rest >> (64 - width));
+                     rest >> (64 - width), CPU_ANY);
     }
     write_code(line, &f->shape, n);
 }
@@ -273,7 +291,7 @@ static void write_ordered(recent_filter *f, const ordered_form *form, unsigned c
 /* Rewrite a line in another form, if the budget allows it. */
 static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
     unsigned old = read_code(line, &f->shape);
-    unsigned old_form = old < f->shape.code_ordered ? SHARED : old - f->shape.code_ordered;
+    unsigned old_form = old < f->shape.code_ordered ? SHARED : old - f->shape.code_ordered + 1;
     line_content content;
     unsigned most = f->shape.shared.most;
     if (old_form != SHARED && f->ordered[old_form].entries < most) most = f->ordered[old_form].entries;
@@ -286,7 +304,7 @@ static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
     if (form == SHARED)
         write_shared(f, line, &content);
     else
-        write_ordered(f, &f->ordered[form], f->shape.code_ordered + form, line, &content);
+        write_ordered(f, &f->ordered[form], f->shape.code_ordered + form - 1, line, &content);
     unsigned code = read_code(line, &f->shape);
     f->state.held += (uint64_t)line_entries(f, code) - line_entries(f, old);
     f->state.in_form[old_form]--;
@@ -296,7 +314,13 @@ static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
 
 /* ---- offering a key ---- */
 
-static inline bool offer_ordered(recent_filter *f, const ordered_form *form, uint8_t *line,
+/* The slot that a new key may take: a copy of the first one where there is one. */
+HOT unsigned last_slot(wide_word slots, unsigned count, unsigned bits) {
+    unsigned copy = 1 + find_slot(slots >> bits, count - 1, bits, (uint64_t)slots & low_mask(bits));
+    return copy < count ? copy : count - 1;
+}
+
+HOT bool offer_ordered(recent_filter *f, const ordered_form *form, uint8_t *line,
                                  uint64_t value) {
     uint64_t rest;
     unsigned group = (unsigned)weir__part(value, form->groups, &rest);
@@ -305,7 +329,7 @@ static inline bool offer_ordered(recent_filter *f, const ordered_form *form, uin
     wide_word slots = load_window(line, window);
     unsigned j = find_slot(slots, window.slots, form->bits, fingerprint);
     bool seen = j < window.slots;
-    unsigned from = seen ? j : window.slots - 1;
+    unsigned from = seen ? j : last_slot(slots, window.slots, form->bits);
     unsigned to = seen ? 0 : form->enter < from ? form->enter : from;
     store_window(line, window, form->bits, move_slot(slots, from, to, form->bits, fingerprint));
     return seen;
@@ -313,42 +337,34 @@ static inline bool offer_ordered(recent_filter *f, const ordered_form *form, uin
 
 /* A new key in a shared line: room is made by shortening as long as the rate
  * allows, then by letting the last entry of some list go. */
-static void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place place,
-                         uint64_t rest) {
+HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place place,
+                         uint64_t rest, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     unsigned width = form->width[n];
     unsigned at = place.first + (place.length > 0 && tune_enter);
     if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != width) shorten(line, n, width, form->width[n + 1]);
         width = form->width[n + 1];
-        insert_entry(line, &f->shape, n, width, place.head, at, rest >> (64 - width));
+        insert_entry(line, &f->shape, n, width, place.head, at, rest >> (64 - width), cpu);
         write_code(line, &f->shape, n + 1);
         f->state.held++;
         return;
     }
     uint64_t dice = weir__rng_next(&f->state.rng);
-    unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, form->lists + n), bit = 0;
-    if ((int)(dice & 63) < tune_mix) bit = next_end(line, &f->shape, n, start, true);
-    if (!bit) bit = next_end(line, &f->shape, n, start, false);
+    unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, form->lists + n);
+    unsigned bit = next_end(line, &f->shape, n, start, (int)(dice & 63) < tune_mix);
     if (place.length >= LIST_MAX) bit = place.head + place.length - 1;
-    exchange_entry(line, width, place.head, at, bit, entries_before(line, &f->shape, bit),
-                   rest >> (64 - width));
+    unsigned out = entries_before(line, &f->shape, header_words(&f->shape, n), bit);
+    exchange_entry(line, width, place.head, at, bit, out, rest >> (64 - width), cpu);
     f->state.forgotten++;
 }
 
-static inline bool is_full(const recent_filter *f, unsigned n) {
-    const shared_form *form = &f->shape.shared;
-    if (n == form->most) return true;
-    uint64_t from = form->cost[n], to = form->cost[n + 1];
-    return to > f->fair && to - (from > f->fair ? from : f->fair) > f->state.pool;
-}
-
-static inline bool offer_one(recent_filter *f, uint64_t hash) {
+HOT bool offer_one(recent_filter *f, uint64_t hash, cpu_kind cpu) {
     uint64_t value, rest, number = weir__part(hash, f->lines, &value);
     uint8_t *line = f->base.cells + number * LINE_BYTES;
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered) {
-        unsigned form = code - f->shape.code_ordered;
+        unsigned form = code - f->shape.code_ordered + 1;
         if (offer_ordered(f, &f->ordered[form], line, value)) return true;
         count_miss(f, number);
         f->state.forgotten++;
@@ -358,14 +374,14 @@ static inline bool offer_one(recent_filter *f, uint64_t hash) {
     }
     const shared_form *shared = &f->shape.shared;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[code];
-    list_place place = find_list(line, &f->shape, list);
+    list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, cpu);
     unsigned j = find_remainder(line, place, width, rest >> (64 - width));
     if (j < place.length) {
-        if (j) promote(line, place.first + j, place.first, width, rest >> (64 - width));
+        if (j) promote(line, place, place.first + j, place.first, width, rest >> (64 - width), cpu);
         return true;
     }
     count_miss(f, number);
-    if (is_full(f, code)) {
+    if (code >= shared->fair) {
         unsigned wanted = wanted_form(f, number);
         if (wanted != SHARED && convert(f, line, wanted)) {
             offer_ordered(f, &f->ordered[wanted], line, value);
@@ -373,7 +389,7 @@ static inline bool offer_one(recent_filter *f, uint64_t hash) {
             return false;
         }
     }
-    enter_shared(f, line, code, place, rest);
+    enter_shared(f, line, code, place, rest, cpu);
     return false;
 }
 
@@ -381,17 +397,41 @@ static inline void ask_for(const recent_filter *f, uint64_t hash) {
     __builtin_prefetch(f->base.cells + weir__scale(hash, f->lines) * LINE_BYTES, 1);
 }
 
-static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdicts, cpu_kind cpu) {
     recent_filter *f = (recent_filter *)base;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < AHEAD && i < count; i++) ask_for(f, batch->hashes[i]);
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) ask_for(f, batch->hashes[i + AHEAD]);
-        bool hit = offer_one(f, batch->hashes[i]);
+        bool hit = offer_one(f, batch->hashes[i], cpu);
         weir__mark_seen(verdicts, i, hit);
         seen += hit;
     }
     return seen;
+}
+
+static size_t offer_plain(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+    return offer_all(base, batch, verdicts, CPU_ANY);
+}
+#if defined(__x86_64__)
+__attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2")))
+static size_t offer_avx2(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+    return offer_all(base, batch, verdicts, CPU_AVX2);
+}
+FOR_AVX512
+static size_t offer_avx512(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+    return offer_all(base, batch, verdicts, CPU_AVX512);
+}
+#endif
+
+static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+#if defined(__x86_64__)
+    if (tune_cpu >= 2 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq"))
+        return offer_avx512(base, batch, verdicts);
+    if (tune_cpu >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+        return offer_avx2(base, batch, verdicts);
+#endif
+    return offer_plain(base, batch, verdicts);
 }
 
 static bool test_one(const recent_filter *f, uint64_t hash) {
@@ -399,7 +439,7 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     const uint8_t *line = f->base.cells + number * LINE_BYTES;
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered) {
-        const ordered_form *form = &f->ordered[code - f->shape.code_ordered];
+        const ordered_form *form = &f->ordered[code - f->shape.code_ordered + 1];
         unsigned group = (unsigned)weir__part(value, form->groups, &rest);
         group_window window = find_group(form, &f->shape, group);
         return find_slot(load_window(line, window), window.slots, form->bits,
@@ -407,7 +447,7 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     }
     unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
     unsigned width = f->shape.shared.width[code];
-    list_place place = find_list(line, &f->shape, list);
+    list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, CPU_ANY);
     return find_remainder(line, place, width, rest >> (64 - width)) < place.length;
 }
 

@@ -32,7 +32,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
+
+/* Everything here is inlined into its caller, so that it is compiled for the
+ * caller's processor (see the end of recent.c). */
+#define HOT static inline __attribute__((always_inline))
 
 #define LINE_BYTES 64u
 #define LINE_BITS 512u
@@ -44,6 +51,7 @@
 typedef struct {
     unsigned lists;                  /* Q */
     unsigned most;                   /* entries in a line, at most */
+    unsigned fair;                   /* entries that every line may have */
     uint8_t width[ENTRIES_MAX + 2];  /* r for n entries */
     uint64_t cost[ENTRIES_MAX + 2];  /* chance match for n entries, in budget units */
 } shared_form;
@@ -66,67 +74,164 @@ typedef struct {
 
 typedef unsigned __int128 wide_word;
 
+/* What the code may be compiled for; the verdicts are the same. */
+typedef enum { CPU_ANY, CPU_AVX2, CPU_AVX512 } cpu_kind;
+
 /* ---- bits of a line ---- */
 
-static inline uint64_t load64(const uint8_t *at) {
+HOT uint64_t load64(const uint8_t *at) {
     uint64_t word;
     memcpy(&word, at, sizeof word);
     return word;
 }
-static inline void store64(uint8_t *at, uint64_t word) { memcpy(at, &word, sizeof word); }
+HOT void store64(uint8_t *at, uint64_t word) { memcpy(at, &word, sizeof word); }
 
-static inline uint64_t low_mask(unsigned count) {
+HOT uint64_t low_mask(unsigned count) {
     return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
 }
 
-static inline uint64_t get_word(const uint8_t *line, unsigned k) {
+HOT uint64_t get_word(const uint8_t *line, unsigned k) {
     return load64(line + 8 * k);
 }
-static inline void put_word(uint8_t *line, unsigned k, uint64_t word) {
+HOT void put_word(uint8_t *line, unsigned k, uint64_t word) {
     store64(line + 8 * k, word);
 }
 
 /* Up to WIDTH_MAX bits anywhere: one load, moved back where it would leave the line. */
-static inline uint64_t get_bits(const uint8_t *line, unsigned at, unsigned count) {
+HOT uint64_t get_bits(const uint8_t *line, unsigned at, unsigned count) {
     unsigned byte = at / 8 < 56 ? at / 8 : 56;
     return load64(line + byte) >> (at - 8 * byte) & low_mask(count);
 }
-static inline void put_bits(uint8_t *line, unsigned at, unsigned count, uint64_t value) {
+HOT void put_bits(uint8_t *line, unsigned at, unsigned count, uint64_t value) {
     unsigned byte = at / 8 < 56 ? at / 8 : 56, shift = at - 8 * byte;
     uint64_t word = load64(line + byte) & ~(low_mask(count) << shift);
     store64(line + byte, word | value << shift);
 }
 
+/* The bits of a word from place x on, for any x. */
+HOT uint64_t from_place(int x) {
+    uint64_t all = ~UINT64_C(0);
+    return x <= 0 ? all : x > 63 ? 0 : all << x;
+}
 /* Move the bits [from, to) up, or down, by 1..63 places. */
-static inline void move_up(uint8_t *line, unsigned from, unsigned to, unsigned by) {
+HOT void move_up(uint8_t *line, unsigned from, unsigned to, unsigned by) {
     if (from >= to) return;
     unsigned first = (from + by) / 64, last = (to + by - 1) / 64;
     for (unsigned k = last;; k--) {
         uint64_t old = get_word(line, k), moved = old << by;
         if (k) moved |= get_word(line, k - 1) >> (64 - by);
-        uint64_t mask = ~UINT64_C(0);
-        if (k == last) mask &= low_mask(to + by - 64 * k);
-        if (k == first) mask &= ~low_mask(from + by - 64 * k);
+        uint64_t mask = from_place((int)(from + by) - 64 * (int)k) &
+                        ~from_place((int)(to + by) - 64 * (int)k);
         put_word(line, k, (old & ~mask) | (moved & mask));
         if (k == first) break;
     }
 }
-static inline void move_down(uint8_t *line, unsigned from, unsigned to, unsigned by) {
+HOT void move_down(uint8_t *line, unsigned from, unsigned to, unsigned by) {
     if (from >= to) return;
     unsigned first = (from - by) / 64, last = (to - by - 1) / 64;
     for (unsigned k = first; k <= last; k++) {
         uint64_t old = get_word(line, k), moved = old >> by;
         if (k < 7) moved |= get_word(line, k + 1) << (64 - by);
-        uint64_t mask = ~UINT64_C(0);
-        if (k == last) mask &= low_mask(to - by - 64 * k);
-        if (k == first) mask &= ~low_mask(from - by - 64 * k);
+        uint64_t mask = from_place((int)(from - by) - 64 * (int)k) &
+                        ~from_place((int)(to - by) - 64 * (int)k);
         put_word(line, k, (old & ~mask) | (moved & mask));
     }
 }
 
+#if defined(__x86_64__)
+#define FOR_AVX512 \
+    __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2,avx512f,avx512dq,avx512vl,avx512vbmi2")))
+
+/* The whole line in one register: bits from `place` on, and a value at `place`. */
+FOR_AVX512 static inline __m512i wide_from(int place) {
+    const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
+    __m512i x = _mm512_sub_epi64(_mm512_set1_epi64(place), base);
+    return _mm512_sllv_epi64(_mm512_set1_epi64(-1), _mm512_max_epi64(x, _mm512_setzero_si512()));
+}
+FOR_AVX512 static inline __m512i wide_at(uint64_t value, int place) {
+    const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
+    __m512i x = _mm512_sub_epi64(_mm512_set1_epi64(place), base), v = _mm512_set1_epi64((long long)value);
+    __m512i negative = _mm512_sub_epi64(_mm512_setzero_si512(), x);
+    return _mm512_or_si512(_mm512_sllv_epi64(v, x), _mm512_srlv_epi64(v, negative));
+}
+/* Bits [from, to) of one line, the others of another. */
+FOR_AVX512 static inline __m512i wide_blend(__m512i line, __m512i moved, int from, int to) {
+    __m512i mask = _mm512_andnot_si512(wide_from(to), wide_from(from));
+    return _mm512_ternarylogic_epi64(mask, moved, line, 0xca); /* mask ? moved : line */
+}
+FOR_AVX512 static inline void splice_in_wide(uint8_t *at, int head, int stop, int low, int high,
+                                             int width, uint64_t remainder) {
+    __m512i line = _mm512_loadu_si512(at), zero = _mm512_setzero_si512();
+    __m512i up = _mm512_shldi_epi64(line, _mm512_alignr_epi64(line, zero, 7), 1);
+    __m512i down = _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1),
+                                      _mm512_set1_epi64(width));
+    __m512i new = wide_blend(line, up, head + 1, stop + 1);
+    new = wide_blend(new, down, low - width, high - width);
+    new = wide_blend(new, wide_at(remainder, high - width), high - width, high);
+    new = _mm512_or_si512(new, wide_at(1, head));
+    _mm512_storeu_si512(at, new);
+}
+FOR_AVX512 static inline void splice_back_wide(uint8_t *at, int head, int gap, int low, int high,
+                                               int width, uint64_t remainder) {
+    __m512i line = _mm512_loadu_si512(at), zero = _mm512_setzero_si512();
+    __m512i down = _mm512_shrdi_epi64(line, _mm512_alignr_epi64(zero, line, 1), 1);
+    __m512i up = _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, zero, 7),
+                                    _mm512_set1_epi64(width));
+    __m512i new = wide_blend(line, down, gap, head - 1);
+    new = wide_blend(new, up, low + width, high + width);
+    new = wide_blend(new, wide_at(remainder, low), low, low + width);
+    new = _mm512_or_si512(new, wide_at(1, head - 1));
+    _mm512_storeu_si512(at, new);
+}
+#else
+#define splice_in_wide(...) ((void)0)
+#define splice_back_wide(...) ((void)0)
+#endif
+
+/* The one change that a line knows: a 1 comes into the header at bit `head`, the
+ * header bits from there up to `stop` move up by one; a remainder comes in at the
+ * top of the body bits [low, high), and these move down by its width. */
+HOT void splice_in(uint8_t *line, unsigned head, unsigned stop, unsigned low, unsigned high,
+                   unsigned width, uint64_t remainder, cpu_kind cpu) {
+    if (cpu == CPU_AVX512) {
+        splice_in_wide(line, (int)head, (int)stop, (int)low, (int)high, (int)width, remainder);
+        return;
+    }
+    move_up(line, head, stop, 1);
+    put_bits(line, head, 1, 1);
+    move_down(line, low, high, width);
+    put_bits(line, high - width, width, remainder);
+}
+
+/* The same with the gap on the other side: header bits (gap, head) move down by
+ * one, body bits [low, high) move up by the width. */
+HOT void splice_back(uint8_t *line, unsigned head, unsigned gap, unsigned low, unsigned high,
+                     unsigned width, uint64_t remainder, cpu_kind cpu) {
+    if (cpu == CPU_AVX512) {
+        splice_back_wide(line, (int)head, (int)gap, (int)low, (int)high, (int)width, remainder);
+        return;
+    }
+    move_down(line, gap + 1, head, 1);
+    put_bits(line, head - 1, 1, 1);
+    move_up(line, low, high, width);
+    put_bits(line, low, width, remainder);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("bmi2"))) static inline unsigned select_pdep(uint64_t word, unsigned rank) {
+    return (unsigned)__builtin_ctzll(_pdep_u64(UINT64_C(1) << rank, word));
+}
+#else
+static inline unsigned select_pdep(uint64_t word, unsigned rank) {
+    (void)word;
+    return rank;
+}
+#endif
+
 /* Place of the 1 with `rank` others below it. Bytewise counts first, then the
  * bits of one byte (Vigna, "Broadword implementation of rank/select queries"). */
-static inline unsigned select_one(uint64_t word, unsigned rank) {
+HOT unsigned select_one(uint64_t word, unsigned rank, cpu_kind cpu) {
+    if (cpu != CPU_ANY) return select_pdep(word, rank);
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
     uint64_t sums = word - (word >> 1 & ones * 0x55);
     sums = (sums & ones * 0x33) + (sums >> 2 & ones * 0x33);
@@ -139,10 +244,10 @@ static inline unsigned select_one(uint64_t word, unsigned rank) {
     return place + (unsigned)__builtin_ctzll(byte);
 }
 
-static inline unsigned read_code(const uint8_t *line, const line_shape *shape) {
+HOT unsigned read_code(const uint8_t *line, const line_shape *shape) {
     return line[0] & ((1u << shape->code_bits) - 1);
 }
-static inline void write_code(uint8_t *line, const line_shape *shape, unsigned code) {
+HOT void write_code(uint8_t *line, const line_shape *shape, unsigned code) {
     unsigned mask = (1u << shape->code_bits) - 1;
     line[0] = (uint8_t)((line[0] & ~mask) | code);
 }
@@ -155,109 +260,126 @@ typedef struct {
     unsigned length; /* its own */
 } list_place;
 
-static inline list_place find_list(const uint8_t *line, const line_shape *shape, unsigned list) {
-    unsigned head = shape->code_bits;
-    if (list) {
-        unsigned k = 0, left = list - 1;
-        uint64_t zeros = ~get_word(line, 0) & ~low_mask(shape->code_bits);
-        for (unsigned count; (count = (unsigned)__builtin_popcountll(zeros)) <= left;) {
-            left -= count;
-            zeros = ~get_word(line, ++k);
-        }
-        head = 64 * k + select_one(zeros, left) + 1;
+/* How many words the header reaches into. */
+HOT unsigned header_words(const line_shape *shape, unsigned n) {
+    return (shape->code_bits + shape->shared.lists + n + 63) / 64;
+}
+
+HOT list_place find_list(const uint8_t *line, const line_shape *shape, unsigned words,
+                         unsigned list, cpu_kind cpu) {
+    /* A list begins after as many 0s as there are lists before it. Count the code
+     * bits as a 0 at their last place, so that list 0 is no exception. */
+    uint64_t zeros = (~get_word(line, 0) & ~low_mask(shape->code_bits)) |
+                     UINT64_C(1) << (shape->code_bits - 1);
+    unsigned left = list, word = 0;
+    for (unsigned k = 1; k < words; k++) {
+        unsigned count = (unsigned)__builtin_popcountll(zeros);
+        uint64_t next = ~get_word(line, k);
+        bool further = word == k - 1 && count <= left;
+        left = further ? left - count : left;
+        zeros = further ? next : zeros;
+        word = further ? k : word;
     }
+    unsigned head = 64 * word + select_one(zeros, left, cpu) + 1;
     unsigned length = (unsigned)__builtin_ctzll(~get_bits(line, head, WIDTH_MAX));
     return (list_place){head, head - shape->code_bits - list, length};
 }
 
-static inline unsigned remainder_at(unsigned i, unsigned width) {
+HOT unsigned remainder_at(unsigned i, unsigned width) {
     return LINE_BITS - (i + 1) * width;
 }
 
-/* The place in the list of a remainder, or its length if it is not there. */
-static inline unsigned find_remainder(const uint8_t *line, list_place place, unsigned width,
-                                      uint64_t remainder) {
-    unsigned j = 0;
+/* The place in the list of a remainder, or its length if it is not there. Four are
+ * compared at once: nearly all lists are shorter, and how short is hard to guess. */
+HOT unsigned find_remainder(const uint8_t *line, list_place place, unsigned width,
+                            uint64_t remainder) {
+    unsigned found = 0;
+    for (unsigned j = 0; j < 4; j++) {
+        unsigned below = (place.first + j + 1) * width;
+        unsigned at = below < LINE_BITS ? LINE_BITS - below : 0;
+        found |= (unsigned)(get_bits(line, at, width) == remainder) << j;
+    }
+    found &= (1u << (place.length < 4 ? place.length : 4)) - 1;
+    if (found) return (unsigned)__builtin_ctz(found);
+    unsigned j = 4;
     while (j < place.length &&
            get_bits(line, remainder_at(place.first + j, width), width) != remainder)
         j++;
-    return j;
-}
-
-/* Move entry `from` of the line to place `to` <= from; those between make room. */
-static inline void promote(uint8_t *line, unsigned from, unsigned to, unsigned width,
-                           uint64_t remainder) {
-    move_down(line, remainder_at(from, width) + width, remainder_at(to, width) + width, width);
-    put_bits(line, remainder_at(to, width), width, remainder);
+    return j < place.length ? j : place.length;
 }
 
 /* One more entry: `at` is its place in the line, `head` its list's header bit. */
-static inline void insert_entry(uint8_t *line, const line_shape *shape, unsigned n, unsigned width,
-                                unsigned head, unsigned at, uint64_t remainder) {
-    move_up(line, head, shape->code_bits + shape->shared.lists + n, 1);
-    put_bits(line, head, 1, 1);
-    promote(line, n, at, width, remainder);
+HOT void insert_entry(uint8_t *line, const line_shape *shape, unsigned n, unsigned width,
+                      unsigned head, unsigned at, uint64_t remainder, cpu_kind cpu) {
+    splice_in(line, head, shape->code_bits + shape->shared.lists + n, LINE_BITS - n * width,
+              LINE_BITS - at * width, width, remainder, cpu);
 }
 
 /* Entry `out`, whose header bit is `bit`, goes; a new one comes in at `at`. */
-static inline void exchange_entry(uint8_t *line, unsigned width, unsigned head, unsigned at,
-                                  unsigned bit, unsigned out, uint64_t remainder) {
-    if (out >= at) {
-        move_up(line, head, bit, 1);
-        put_bits(line, head, 1, 1);
-        promote(line, out, at, width, remainder);
-        return;
-    }
-    if (bit < head) {
-        move_down(line, bit + 1, head, 1);
-        put_bits(line, head - 1, 1, 1);
-    }
-    move_up(line, remainder_at(at - 1, width), remainder_at(out, width), width);
-    put_bits(line, remainder_at(at - 1, width), width, remainder);
+HOT void exchange_entry(uint8_t *line, unsigned width, unsigned head, unsigned at, unsigned bit,
+                        unsigned out, uint64_t remainder, cpu_kind cpu) {
+    if (bit >= head && out < at) at = out; /* the head of its own list: take its place */
+    if (out >= at)
+        splice_in(line, head, bit, LINE_BITS - out * width, LINE_BITS - at * width, width,
+                  remainder, cpu);
+    else
+        splice_back(line, head, bit, LINE_BITS - at * width, LINE_BITS - (out + 1) * width, width,
+                    remainder, cpu);
 }
 
-/* Cut all remainders from one width to a smaller one. Entry i moves up, never
- * onto one that is still to be read. */
-static inline void shorten(uint8_t *line, unsigned n, unsigned from, unsigned to) {
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t remainder = get_bits(line, remainder_at(i, from), from) >> (from - to);
-        put_bits(line, remainder_at(i, to), to, remainder);
+/* Move entry `from` of a list up to place `to` of the line. */
+HOT void promote(uint8_t *line, list_place place, unsigned from, unsigned to, unsigned width,
+                 uint64_t remainder, cpu_kind cpu) {
+    splice_in(line, place.head, place.head, LINE_BITS - from * width, LINE_BITS - to * width, width,
+              remainder, cpu);
+}
+
+/* Cut all remainders from one width to a smaller one. */
+HOT void shorten(uint8_t *line, unsigned n, unsigned from, unsigned to) {
+    uint64_t old[8], new[9] = {0};
+    memcpy(old, line, LINE_BYTES);
+    for (unsigned i = 0, at = LINE_BITS - to; i < n; i++, at -= to) {
+        uint64_t remainder = get_bits((const uint8_t *)old, remainder_at(i, from), from) >> (from - to);
+        new[at / 64] |= remainder << at % 64;
+        new[at / 64 + 1] |= remainder >> 1 >> (63 - at % 64);
     }
+    for (unsigned k = 0; k < 8; k++)
+        new[k] |= old[k] & ~from_place((int)(LINE_BITS - n * to) - 64 * (int)k);
+    memcpy(line, new, LINE_BYTES);
 }
 
-/* The ends of lists: 1s with a 0 after them; `long_only`: and a 1 before them. */
-static inline uint64_t list_ends(const uint8_t *line, unsigned k, unsigned header_from,
-                                 bool long_only) {
-    uint64_t word = get_word(line, k), next = k < 7 ? get_word(line, k + 1) : 0;
-    if (k == 0) word &= ~low_mask(header_from);
-    uint64_t ends = word & ~(word >> 1 | next << 63);
-    if (long_only) ends &= word << 1 | (k ? get_word(line, k - 1) >> 63 : 0);
-    return k == 0 ? ends & ~low_mask(header_from) : ends;
-}
-
-/* The first list end at or after header bit `start`, round the corner if need
- * be; 0 if there is none. */
-static inline unsigned next_end(const uint8_t *line, const line_shape *shape, unsigned n,
-                                unsigned start, bool long_only) {
-    unsigned stop = shape->code_bits + shape->shared.lists + n, words = (stop + 63) / 64;
-    unsigned k = start / 64;
-    uint64_t ends = list_ends(line, k, shape->code_bits, long_only) & ~low_mask(start % 64);
-    for (unsigned turn = 0; turn <= words; turn++) {
-        if (k == words - 1) ends &= low_mask(stop - 64 * k);
+/* The first end of a list (a 1 with a 0 after it) at or after header bit `start`,
+ * round the corner if need be. With `long_only` lists of one entry do not count,
+ * unless there are no others. */
+HOT unsigned next_end(const uint8_t *line, const line_shape *shape, unsigned n, unsigned start,
+                      bool long_only) {
+    unsigned words = header_words(shape, n), k = start / 64;
+    uint64_t beyond = from_place((int)(shape->code_bits + shape->shared.lists + n) - 64 * ((int)words - 1));
+    uint64_t from = ~low_mask(start % 64), alone = long_only ? 0 : ~UINT64_C(0);
+    for (unsigned turn = 0; turn <= 2 * words + 1; turn++) {
+        uint64_t word = get_word(line, k), after = get_word(line, (k + 1) & 7);
+        uint64_t before = k ? get_word(line, k - 1) >> 63 : 0;
+        if (k == 0) word &= ~low_mask(shape->code_bits);
+        if (k == words - 1) word &= ~beyond;
+        uint64_t ends = word & ~(word >> 1 | after << 63) & (word << 1 | before | alone) & from;
         if (ends) return 64 * k + (unsigned)__builtin_ctzll(ends);
+        from = ~UINT64_C(0);
+        if (turn >= words) alone = from;
         k = k + 1 < words ? k + 1 : 0;
-        ends = list_ends(line, k, shape->code_bits, long_only);
     }
     return 0;
 }
 
 /* How many entries stand before header bit `bit`. */
-static inline unsigned entries_before(const uint8_t *line, const line_shape *shape, unsigned bit) {
-    unsigned count = 0, k = 0;
-    uint64_t skip = ~low_mask(shape->code_bits);
-    for (; k < bit / 64; k++, skip = ~UINT64_C(0))
-        count += (unsigned)__builtin_popcountll(get_word(line, k) & skip);
-    return count + (unsigned)__builtin_popcountll(get_word(line, k) & skip & low_mask(bit % 64));
+HOT unsigned entries_before(const uint8_t *line, const line_shape *shape, unsigned words,
+                            unsigned bit) {
+    unsigned count = 0;
+    for (unsigned k = 0; k < words; k++) {
+        uint64_t word = get_word(line, k) & ~from_place((int)bit - 64 * (int)k);
+        if (k == 0) word &= ~low_mask(shape->code_bits);
+        count += (unsigned)__builtin_popcountll(word);
+    }
+    return count;
 }
 
 /* ---- the ordered form ---- */
@@ -267,7 +389,7 @@ typedef struct {
     unsigned slots;
 } group_window;
 
-static inline group_window find_group(const ordered_form *form, const line_shape *shape,
+HOT group_window find_group(const ordered_form *form, const line_shape *shape,
                                       unsigned group) {
     unsigned narrow = group > form->wide ? group - form->wide : 0;
     unsigned at = shape->code_bits + (group * form->slots - narrow) * form->bits;
@@ -275,15 +397,15 @@ static inline group_window find_group(const ordered_form *form, const line_shape
     return (group_window){byte, at - 8 * byte, form->slots - (group >= form->wide)};
 }
 
-static inline wide_word load_window(const uint8_t *line, group_window window) {
+HOT wide_word load_window(const uint8_t *line, group_window window) {
     wide_word both = load64(line + window.byte) |
                      (wide_word)load64(line + window.byte + 8) << 64;
     return both >> window.shift;
 }
 
-static inline wide_word wide_mask(unsigned count) { return ((wide_word)1 << count) - 1; }
+HOT wide_word wide_mask(unsigned count) { return ((wide_word)1 << count) - 1; }
 
-static inline void store_window(uint8_t *line, group_window window, unsigned bits,
+HOT void store_window(uint8_t *line, group_window window, unsigned bits,
                                 wide_word slots) {
     wide_word both = load64(line + window.byte) |
                      (wide_word)load64(line + window.byte + 8) << 64;
@@ -293,7 +415,7 @@ static inline void store_window(uint8_t *line, group_window window, unsigned bit
     store64(line + window.byte + 8, (uint64_t)(both >> 64));
 }
 
-static inline unsigned find_slot(wide_word slots, unsigned count, unsigned bits,
+HOT unsigned find_slot(wide_word slots, unsigned count, unsigned bits,
                                  uint64_t fingerprint) {
     unsigned j = 0;
     while (j < count && ((uint64_t)(slots >> j * bits) & low_mask(bits)) != fingerprint) j++;
@@ -302,7 +424,7 @@ static inline unsigned find_slot(wide_word slots, unsigned count, unsigned bits,
 
 /* The fingerprint goes to place `to`, what stood in to..from-1 moves on by one,
  * what stood at `from` is gone. */
-static inline wide_word move_slot(wide_word slots, unsigned from, unsigned to, unsigned bits,
+HOT wide_word move_slot(wide_word slots, unsigned from, unsigned to, unsigned bits,
                                   uint64_t fingerprint) {
     wide_word moving = wide_mask(from * bits) & ~wide_mask(to * bits);
     wide_word changed = wide_mask((from + 1) * bits) & ~wide_mask(to * bits);
@@ -310,7 +432,7 @@ static inline wide_word move_slot(wide_word slots, unsigned from, unsigned to, u
 }
 
 /* Where a value begins again: the middle of what entry (part, bits) stands for. */
-static inline uint64_t value_of(unsigned part, unsigned parts, uint64_t prefix, unsigned bits) {
+HOT uint64_t value_of(unsigned part, unsigned parts, uint64_t prefix, unsigned bits) {
     uint64_t fraction = prefix << (64 - bits) | UINT64_C(1) << (63 - bits);
     return (uint64_t)((((wide_word)part << 64) | fraction) / parts);
 }

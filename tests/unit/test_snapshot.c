@@ -38,7 +38,7 @@ static const char *spec_of(const weir_kind *kind, const char *memory) {
 
 static uint8_t *read_whole(const char *path, size_t *length) {
     FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
+    assert_non_null(file);
     fseek(file, 0, SEEK_END);
     *length = (size_t)ftell(file);
     rewind(file);
@@ -125,7 +125,7 @@ static void no_damaged_file_is_accepted(void **state) {
         weir_filter_free(filter);
         weir_audit_free(audit);
 
-        size_t length;
+        size_t length = 0;
         uint8_t *bytes = read_whole(path, &length);
         for (size_t i = 0; i < length; i++) {
             static const uint8_t flips[] = {0x01, 0xff};

@@ -1,0 +1,690 @@
+/* bench_filters.c - how many keys a second each filter takes.
+ *
+ * Question   what does a key cost, and how near is that to what the memory of
+ *            this machine allows?
+ * Contestants
+ *            every filter of the library, in each of its layouts, with keys
+ *            offered one by one and in batches; libbloom, which knows no
+ *            batches; and the machine itself: random cache lines, one word of
+ *            each read, changed and written back, with the lines of a block
+ *            asked for ahead. Its distance of asking ahead is the best of
+ *            several, tried first.
+ * Phases     filling: new keys only, from empty until the filter is full. The
+ *            zeroing of fresh pages by the system is part of it.
+ *            steady: 70% new keys and 30% repeats of any of the last half of
+ *            what it can hold, when it has been offered twice what it can hold.
+ *            full: repeats only, for bloom and libbloom, which do not forget and
+ *            have no steady state.
+ * Fairness   keys come from a counter and a mixer inside the timed loops, for
+ *            all alike, the machine's included; all arrays are advised to be on
+ *            huge pages; contestants take turns in short slices and the medians
+ *            of the slices count. Time is the thread's own, so that other work
+ *            on the machine disturbs less.
+ * Printed    keys a second, nanoseconds a key, the share of the machine's rate,
+ *            bits of memory per key held, false positives achieved and bound,
+ *            false negatives, and the spread of the slices.
+ *
+ * "Full" is memory / (log2(1/fpr) + 2) keys, or what the filter calls its capacity
+ * before that. Keys held are estimated by testing a sample of all keys offered. A
+ * slow filter is given up on after a while: what it had been offered until then
+ * is said beside it.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#ifdef HAVE_LIBBLOOM
+#include <bloom.h>
+#endif
+
+#include <weir.h>
+
+#include "bench.h"
+#include "bench_measure.h"
+#include "bench_snapshot.h"
+
+#define BLOCK 256u     /* keys made at a time */
+#define LOOK_EVERY 16u /* blocks between looks at the clock */
+#define STEPS 32u      /* batched and single take turns so often in one filling */
+#define ROUNDS 5u      /* slices of each contestant in the steady phase */
+#define SAMPLE 65536u  /* keys tested to estimate what is held */
+#define PATIENCE 20.0  /* times the time for a case: at most so long to fill, and to age */
+#define SLICES_MAX 256u
+
+static double repeat_share = 0.3;
+static double seconds_per_case = 1;
+static bool markdown;
+
+/* The thread's own time. */
+static double own_time(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- keys ---- */
+
+typedef struct {
+    uint64_t rng, salt, newest; /* ids below `newest` have been used */
+    uint64_t repeat_below;      /* share of repeats, out of 2^16 */
+    uint64_t span;              /* a repeat is one of the last so many ids */
+} key_stream;
+
+typedef struct {
+    uint64_t key[BLOCK];
+    uint64_t fresh[BLOCK / 64]; /* bits: the key is new */
+    uint64_t verdicts[BLOCK / 64];
+} key_block;
+
+static key_stream key_stream_of(uint64_t seed) {
+    return (key_stream){.rng = bench_mix(seed), .salt = bench_mix(~seed), .span = 1};
+}
+
+static void set_mix(key_stream *keys, double repeats, uint64_t span) {
+    keys->repeat_below = (uint64_t)(repeats * 0x1p16);
+    keys->span = span && span < keys->newest ? span : keys->newest ? keys->newest : 1;
+}
+
+static inline uint64_t key_of(const key_stream *keys, uint64_t id) {
+    return bench_mix(bench_mix(id + keys->salt) + UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* Without branches, as a wrong guess would cost more than the rest. */
+static void next_block(key_stream *keys, key_block *block) {
+    for (unsigned w = 0; w < BLOCK / 64; w++) {
+        uint64_t fresh = 0;
+        for (unsigned i = 0; i < 64; i++) {
+            uint64_t word = bench_next(&keys->rng);
+            uint64_t is_new = (word & 0xffff) >= keys->repeat_below;
+            uint64_t back = (1 + bench_scale(word, keys->span)) & (is_new - 1);
+            block->key[64 * w + i] = key_of(keys, keys->newest - back);
+            keys->newest += is_new;
+            fresh |= is_new << i;
+        }
+        block->fresh[w] = fresh;
+    }
+}
+
+/* ---- memory, as the library takes it ---- */
+
+static void *map_lines(uint64_t bytes) {
+    const uint64_t huge = (uint64_t)2 << 20;
+    uint8_t *raw = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) bench_die("cannot map %" PRIu64 " bytes", bytes);
+    uint8_t *aligned = raw + (huge - (uintptr_t)raw % huge) % huge;
+    if (bytes >= huge) madvise(aligned, bytes, MADV_HUGEPAGE);
+    memset(aligned, 1, bytes);
+    return aligned; /* the process lives as long as the map */
+}
+
+/* ---- contestants ---- */
+
+typedef struct contestant {
+    char label[48];
+    uint64_t bytes;
+    double bound;
+    weir_filter *filter; /* or */
+    struct bloom *bloom; /* or */
+    uint64_t *lines;     /* the machine itself */
+    unsigned ahead;      /* lines asked for ahead */
+    bool single;         /* offer the keys one by one */
+    bool forgets;        /* it has a steady state */
+} contestant;
+
+static void offer_batch(const contestant *c, key_block *block) {
+    weir_batch batch = {.count = BLOCK, .hashes = block->key};
+    weir_filter_offer_batch(c->filter, &batch, block->verdicts);
+}
+
+static void offer_single(const contestant *c, key_block *block) {
+    memset(block->verdicts, 0, sizeof block->verdicts);
+    for (unsigned i = 0; i < BLOCK; i++) {
+        weir_batch batch = {.count = 1, .hashes = block->key + i};
+        uint64_t verdict;
+        weir_filter_offer_batch(c->filter, &batch, &verdict);
+        block->verdicts[i / 64] |= verdict << (i % 64);
+    }
+}
+
+static void touch_lines(const contestant *c, key_block *block) {
+    uint64_t *at[BLOCK], count = c->bytes / 64;
+    for (unsigned i = 0; i < BLOCK; i++) {
+        at[i] = c->lines + 8 * bench_scale(block->key[i], count) + (block->key[i] & 7);
+        if (i < c->ahead) __builtin_prefetch(at[i], 1, 3);
+    }
+    for (unsigned i = 0; i < BLOCK; i++) {
+        if (i + c->ahead < BLOCK) __builtin_prefetch(at[i + c->ahead], 1, 3);
+        *at[i] += block->key[i];
+    }
+}
+
+#ifdef HAVE_LIBBLOOM
+static void offer_libbloom(const contestant *c, key_block *block) {
+    memset(block->verdicts, 0, sizeof block->verdicts);
+    for (unsigned i = 0; i < BLOCK; i++) {
+        uint64_t seen = bloom_add(c->bloom, block->key + i, sizeof block->key[i]) == 1;
+        block->verdicts[i / 64] |= seen << (i % 64);
+    }
+}
+#else
+static void offer_libbloom(const contestant *c, key_block *block) { (void)c, (void)block; }
+#endif
+
+static void offer(const contestant *c, key_block *block) {
+    if (c->lines) touch_lines(c, block);
+    else if (c->bloom) offer_libbloom(c, block);
+    else if (c->single) offer_single(c, block);
+    else offer_batch(c, block);
+}
+
+static void clear(const contestant *c) {
+    if (c->filter) weir_filter_clear(c->filter);
+#ifdef HAVE_LIBBLOOM
+    else bloom_reset(c->bloom);
+#endif
+}
+
+/* Whether a filter that does not forget has come to its capacity. */
+static bool is_full(const contestant *c, uint64_t offered) {
+    (void)offered;
+    if (c->forgets) return false;
+#ifdef HAVE_LIBBLOOM
+    if (c->bloom) return offered >= (uint64_t)c->bloom->entries;
+#endif
+    weir_filter_info info;
+    weir_filter_get_info(c->filter, &info);
+    return info.overfull;
+}
+
+static size_t test(const contestant *c, key_block *block) {
+    size_t seen = 0;
+    if (c->filter) {
+        weir_batch batch = {.count = BLOCK, .hashes = block->key};
+        return weir_filter_test_batch(c->filter, &batch, block->verdicts);
+    }
+#ifdef HAVE_LIBBLOOM
+    for (unsigned i = 0; i < BLOCK; i++)
+        seen += bloom_check(c->bloom, block->key + i, sizeof block->key[i]) == 1;
+#endif
+    return seen;
+}
+
+/* ---- one slice of work, and many ---- */
+
+typedef struct {
+    double rate[SLICES_MAX]; /* keys a second */
+    unsigned slices;
+    double seconds;
+    uint64_t keys, fresh, false_seen, false_new;
+} tally;
+
+static void count_verdicts(tally *t, const key_block *block) {
+    for (unsigned w = 0; w < BLOCK / 64; w++) {
+        uint64_t fresh = block->fresh[w], seen = block->verdicts[w];
+        t->fresh += (uint64_t)__builtin_popcountll(fresh);
+        t->false_seen += (uint64_t)__builtin_popcountll(fresh & seen);
+        t->false_new += (uint64_t)__builtin_popcountll(~fresh & ~seen);
+    }
+    t->keys += BLOCK;
+}
+
+/* Offer keys until `keys` of them or `seconds` have gone by, and add it up. */
+static double run_slice(const contestant *c, key_stream *keys, uint64_t most, double seconds,
+                        tally *t) {
+    key_block block;
+    double begin = own_time(), now = begin;
+    for (uint64_t n = 0; n < most && now - begin < seconds;) {
+        for (unsigned b = 0; b < LOOK_EVERY && n < most; b++, n += BLOCK) {
+            next_block(keys, &block);
+            offer(c, &block);
+            count_verdicts(t, &block);
+        }
+        now = own_time();
+    }
+    t->seconds += now - begin;
+    return now - begin;
+}
+
+static void add_rate(tally *t, double rate) {
+    if (t->slices < SLICES_MAX) t->rate[t->slices++] = rate;
+}
+
+static void run_timed(const contestant *c, key_stream *keys, double seconds, tally *t) {
+    uint64_t before = t->keys;
+    double took = run_slice(c, keys, UINT64_MAX, seconds, t);
+    add_rate(t, (double)(t->keys - before) / took);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const double *values, unsigned n) {
+    double sorted[SLICES_MAX];
+    if (!n) return 0;
+    memcpy(sorted, values, n * sizeof *values);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* Greatest less smallest slice, as a share of the median. */
+static double spread(const tally *t) {
+    double low = INFINITY, high = 0;
+    for (unsigned i = 0; i < t->slices; i++) {
+        low = fmin(low, t->rate[i]);
+        high = fmax(high, t->rate[i]);
+    }
+    return t->slices ? (high - low) / median(t->rate, t->slices) : 0;
+}
+
+/* Memory over the keys that it still knows. */
+static double bits_per_key(const contestant *c, const key_stream *keys) {
+    key_block block;
+    uint64_t rng = keys->rng, seen = 0;
+    for (unsigned n = 0; n < SAMPLE; n += BLOCK) {
+        for (unsigned i = 0; i < BLOCK; i++)
+            block.key[i] = key_of(keys, bench_scale(bench_next(&rng), keys->newest));
+        seen += test(c, &block);
+    }
+    double known = ((double)seen / SAMPLE - c->bound) / (1 - c->bound);
+    return (double)c->bytes * 8 / (known * (double)keys->newest);
+}
+
+/* ---- printing ---- */
+
+static const char *const columns[] = {"filter",   "size",   "phase",      "keys",
+                                      "M keys/s", "ns/key", "of machine", "bits/key",
+                                      "fpr",      "bound",  "fnr",        "spread"};
+static const int widths[] = {14, 6, 7, 8, 8, 7, 10, 8, 9, 8, 7, 6};
+enum { COLUMNS = sizeof widths / sizeof *widths };
+
+static void print_cells(const char *const *cells) {
+    for (int i = 0; i < COLUMNS; i++) {
+        bool left = i < 4;
+        if (markdown) printf("%s%s", i ? " | " : "| ", cells[i]);
+        else printf(left ? "%-*s%s" : "%*s%s", widths[i], cells[i], i + 1 < COLUMNS ? "  " : "");
+    }
+    puts(markdown ? " |" : "");
+    fflush(stdout);
+}
+
+static void print_heading(void) {
+    print_cells(columns);
+    if (markdown) puts("|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+}
+
+typedef struct {
+    const contestant *c;
+    const char *phase;
+    const char *keys; /* "batched", "single" */
+    const tally *t;
+    double rate, machine, bits;
+} result;
+
+static void print_result(const result *r) {
+    char cell[COLUMNS][48];
+    const char *cells[COLUMNS];
+    const tally *t = r->t;
+    memset(cell, 0, sizeof cell);
+    for (int i = 0; i < COLUMNS; i++) cells[i] = cell[i];
+    snprintf(cell[0], sizeof cell[0], "%s", r->c->label);
+    weir_print_size(cell[1], r->c->bytes);
+    snprintf(cell[2], sizeof cell[2], "%s", r->phase);
+    snprintf(cell[3], sizeof cell[3], "%s", r->keys);
+    snprintf(cell[4], sizeof cell[4], "%.1f", r->rate / 1e6);
+    snprintf(cell[5], sizeof cell[5], "%.1f", 1e9 / r->rate);
+    snprintf(cell[6], sizeof cell[6], "%.0f%%", 100 * r->rate / r->machine);
+    snprintf(cell[11], sizeof cell[11], t->slices > 1 ? "%.0f%%" : "-", 100 * spread(t));
+    if (!r->c->lines) {
+        uint64_t repeats = t->keys - t->fresh;
+        snprintf(cell[7], sizeof cell[7], "%.1f", r->bits);
+        snprintf(cell[8], sizeof cell[8], "%.2g", (double)t->false_seen / (double)t->fresh);
+        snprintf(cell[9], sizeof cell[9], "%.2g", r->c->bound);
+        if (repeats)
+            snprintf(cell[10], sizeof cell[10], "%.1f%%",
+                     100.0 * (double)t->false_new / (double)repeats);
+    }
+    print_cells(cells);
+}
+
+/* What the default filter must and should reach, remembered for the end. */
+static struct { char text[256]; } verdict[8];
+static unsigned verdicts;
+
+static void judge(const result *r) {
+    const double must = 0.5, aim = 0.7;
+    double share = r->rate / r->machine;
+    if (verdicts == sizeof verdict / sizeof *verdict) return;
+    snprintf(verdict[verdicts++].text, sizeof verdict->text,
+             "%-4s  recent, batched, 512M, %s: %.0f%% of the machine's rate (must 50%%, aim 70%%)",
+             share >= aim    ? "AIM"
+             : share >= must ? "PASS"
+                             : "MISS",
+             r->phase, 100 * share);
+}
+
+static void report(const result *r) {
+    print_result(r);
+    if (!strcmp(r->c->label, "recent") && !r->c->single && r->c->bytes == (uint64_t)512 << 20)
+        judge(r);
+}
+
+/* ---- phases ---- */
+
+typedef struct {
+    contestant batched, single, machine;
+    key_stream keys, machine_keys;
+    uint64_t full; /* keys it can hold */
+    tally machine_tally;
+} bout;
+
+static void run_machine(bout *b, double seconds) {
+    set_mix(&b->machine_keys, 0, 0);
+    run_timed(&b->machine, &b->machine_keys, seconds, &b->machine_tally);
+}
+
+static double machine_rate(const bout *b) {
+    return median(b->machine_tally.rate, b->machine_tally.slices);
+}
+
+static bool has_batches(const bout *b) { return b->batched.filter != NULL; }
+
+static void add_filling(tally *sum, const tally *now) {
+    if (!now->keys) return;
+    add_rate(sum, (double)now->keys / now->seconds);
+    sum->seconds += now->seconds;
+    sum->keys += now->keys;
+    sum->fresh += now->fresh;
+    sum->false_seen += now->false_seen;
+}
+
+/* One filling: STEPS stretches, most of each batched, the rest one by one. */
+static void fill_once(bout *b, tally *batched, tally *single) {
+    uint64_t stretch = b->full / STEPS, by_batch = has_batches(b) ? stretch / 8 * 7 : 0;
+    tally batch_now = {0}, single_now = {0};
+    clear(&b->single);
+    b->keys = key_stream_of(b->keys.rng);
+    for (unsigned i = 0; i < STEPS && !is_full(&b->single, b->keys.newest); i++) {
+        run_slice(&b->batched, &b->keys, by_batch, INFINITY, &batch_now);
+        run_slice(&b->single, &b->keys, stretch - by_batch, INFINITY, &single_now);
+        if (batch_now.seconds + single_now.seconds > PATIENCE * seconds_per_case) break;
+    }
+    add_filling(batched, &batch_now);
+    add_filling(single, &single_now);
+}
+
+static void report_both(const bout *b, const char *phase, const tally *batched, const tally *single,
+                        double bits) {
+    result r = {.phase = phase, .machine = machine_rate(b), .bits = bits};
+    if (has_batches(b)) {
+        r.c = &b->batched, r.keys = "batched", r.t = batched;
+        r.rate = median(batched->rate, batched->slices);
+        report(&r);
+    }
+    r.c = &b->single, r.keys = "single", r.t = single;
+    r.rate = median(single->rate, single->slices);
+    report(&r);
+}
+
+static void bench_filling(bout *b) {
+    tally batched = {0}, single = {0};
+    set_mix(&b->keys, 0, 0);
+    while (single.seconds + batched.seconds < seconds_per_case && single.slices < SLICES_MAX) {
+        run_machine(b, seconds_per_case / ROUNDS);
+        fill_once(b, &batched, &single);
+    }
+    report_both(b, "filling", &batched, &single, bits_per_key(&b->single, &b->keys));
+}
+
+/* Offer what it takes to be in the steady state. */
+static void grow_old(bout *b) {
+    tally ignored = {0};
+    while (b->keys.newest < 2 * b->full && ignored.seconds < PATIENCE * seconds_per_case)
+        run_slice(&b->batched, &b->keys, b->full / STEPS, INFINITY, &ignored);
+}
+
+static void bench_full(bout *b) {
+    tally batched = {0}, single = {0};
+    bool forgets = b->single.forgets;
+    set_mix(&b->keys, forgets ? repeat_share : 1, b->full / 2);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        run_machine(b, seconds_per_case / ROUNDS);
+        if (has_batches(b)) run_timed(&b->batched, &b->keys, seconds_per_case / ROUNDS, &batched);
+        run_timed(&b->single, &b->keys, seconds_per_case / ROUNDS, &single);
+    }
+    report_both(b, forgets ? "steady" : "full", &batched, &single,
+                bits_per_key(&b->single, &b->keys));
+}
+
+/* A filter that was too slow to get where it should: say how far it came. */
+static void confess(const bout *b, uint64_t wanted, const char *state) {
+    if (b->keys.newest >= wanted || is_full(&b->single, b->keys.newest)) return;
+    printf("%s%s: out of patience at %.0f%% of the keys that make it %s\n", markdown ? "\n" : "",
+           b->single.label, 100.0 * (double)b->keys.newest / (double)wanted, state);
+}
+
+static void run_bout(bout *b, const contestant *machine) {
+    b->machine = *machine;
+    b->keys = key_stream_of(7);
+    b->machine_keys = key_stream_of(11);
+    b->full = (uint64_t)((double)b->single.bytes * 8 / (log2(1 / b->single.bound) + 2));
+    bench_filling(b);
+    confess(b, b->full / STEPS * STEPS, "full");
+    if (b->single.forgets) {
+        grow_old(b);
+        confess(b, 2 * b->full, "steady");
+    }
+    bench_full(b);
+}
+
+/* ---- who takes part ---- */
+
+static void bench_filter(const char *label, const char *spec, const contestant *machine) {
+    weir_filter *filter;
+    weir_error err;
+    if (weir_filter_new(&filter, spec, &err)) bench_die("%s: %s", spec, err.message);
+    weir_filter_info info;
+    weir_filter_get_info(filter, &info);
+    bout b = {0};
+    snprintf(b.batched.label, sizeof b.batched.label, "%s", label);
+    b.batched.filter = filter;
+    b.batched.bytes = machine->bytes;
+    b.batched.bound = info.fpr_bound;
+    b.batched.forgets = strcmp(info.name, "bloom") != 0;
+    b.single = b.batched;
+    b.single.single = true;
+    run_bout(&b, machine);
+    weir_filter_free(filter);
+}
+
+/* The words of an option's choices, one after the other; "" when there are none. */
+static const char *layouts_of(const weir_kind *kind) {
+    for (const weir_option *o = kind->options; o && o->name; o++)
+        if (!strcmp(o->name, "layout")) return o->choices;
+    return "";
+}
+
+static void bench_kind(const weir_kind *kind, const contestant *machine, const char *fpr) {
+    const char *choices = layouts_of(kind);
+    do {
+        int length = (int)strcspn(choices, "|");
+        char label[48], spec[160];
+        snprintf(label, sizeof label, "%s%s%.*s", kind->name, length ? " " : "", length, choices);
+        snprintf(spec, sizeof spec, "%s:memory=%" PRIu64 ",fpr=%s,seed=1%s%.*s", kind->name,
+                 machine->bytes, fpr, length ? ",layout=" : "", length, choices);
+        bench_filter(label, spec, machine);
+        choices += length + (choices[length] == '|');
+    } while (*choices);
+}
+
+#ifdef HAVE_LIBBLOOM
+/* Its sizes are ints, so that it ends below 256 MiB. Its array is given the same
+ * advice about huge pages as the others'. */
+static void bench_libbloom(const contestant *machine, double fpr) {
+    double bits = (double)machine->bytes * 8, per_key = log2(1 / fpr) / log(2);
+    struct bloom bloom;
+    if (bits > 0x7ffff000) {
+        printf("%slibbloom: its sizes are ints, so that it ends below 256M\n",
+               markdown ? "\n" : "");
+        return;
+    }
+    if (bloom_init(&bloom, (int)(bits / per_key), fpr)) bench_die("libbloom refused its size");
+    uintptr_t page = (uintptr_t)2 << 20, from = ((uintptr_t)bloom.bf + page - 1) & ~(page - 1);
+    uintptr_t to = ((uintptr_t)bloom.bf + (uintptr_t)bloom.bytes) & ~(page - 1);
+    if (to > from) madvise((void *)from, to - from, MADV_HUGEPAGE);
+    bout b = {.single = {.label = "libbloom",
+                         .bytes = (uint64_t)bloom.bytes,
+                         .bound = fpr,
+                         .bloom = &bloom,
+                         .single = true}};
+    run_bout(&b, machine);
+    bloom_free(&bloom);
+}
+#endif
+
+/* The machine at its best: the distance of asking ahead that is fastest here. */
+static contestant tune_machine(uint64_t bytes) {
+    contestant machine = {.label = "machine", .bytes = bytes, .lines = map_lines(bytes)};
+    key_stream keys = key_stream_of(3);
+    double best = 0;
+    unsigned best_ahead = 0;
+    for (unsigned ahead = 8; ahead <= BLOCK; ahead *= 2) {
+        tally t = {0};
+        machine.ahead = ahead;
+        for (int i = 0; i < 3; i++) run_timed(&machine, &keys, seconds_per_case / 10, &t);
+        double rate = median(t.rate, t.slices);
+        if (rate > best) best = rate, best_ahead = ahead;
+    }
+    machine.ahead = best_ahead;
+    return machine;
+}
+
+static void report_machine(const contestant *machine) {
+    key_stream keys = key_stream_of(5);
+    tally t = {0};
+    char phase[24];
+    snprintf(phase, sizeof phase, "%u ahead", machine->ahead);
+    for (unsigned i = 0; i < ROUNDS; i++) run_timed(machine, &keys, seconds_per_case / ROUNDS, &t);
+    double rate = median(t.rate, t.slices);
+    print_result(&(result){
+        .c = machine, .phase = "", .keys = phase, .t = &t, .rate = rate, .machine = rate});
+}
+
+static void bench_size(uint64_t bytes, const char *only, const char *fpr) {
+    contestant machine = tune_machine(bytes);
+    report_machine(&machine);
+    const weir_kind *kind;
+    for (size_t i = 0; (kind = weir_filter_kind(i)); i++)
+        if (!only || !strcmp(only, kind->name)) bench_kind(kind, &machine, fpr);
+#ifdef HAVE_LIBBLOOM
+    double rate;
+    if (weir_parse_rate(fpr, &rate, NULL)) bench_die("not a rate: %s", fpr);
+    if (!only || !strcmp(only, "libbloom")) bench_libbloom(&machine, rate);
+#endif
+    munmap(machine.lines, bytes);
+}
+
+/* ---- the command ---- */
+
+static const char usage[] =
+    "usage: weir-bench [OPTION...]            keys per second of the filters\n"
+    "       weir-bench --snapshot [OPTION...] saving and loading a filter\n"
+    "       weir-bench --measure FILE COMMAND...\n"
+    "           run a command, append its time, processor time and peak memory to FILE\n"
+    "  --filter NAME   only this one (a name of a filter, or libbloom)\n"
+    "  --size SIZE     only this size; may be repeated (1M, 64M, 512M; snapshot 1G)\n"
+    "  --fpr RATE      bound on false positives (0.0001%)\n"
+    "  --repeats SHARE share of repeats in the steady phase (0.3)\n"
+    "  --seconds S     time for each case (1)\n"
+    "  --rounds N      snapshots saved and loaded (3)\n"
+    "  --dir FOLDER    where snapshots go; may be repeated (.)\n"
+    "  --markdown      tables for a page\n";
+
+typedef struct {
+    const char *filter, *fpr, *dirs[8];
+    uint64_t sizes[16];
+    unsigned size_count, dir_count, rounds;
+    bool snapshot;
+} settings;
+
+static void add_size(settings *s, const char *text) {
+    weir_error err;
+    uint64_t size;
+    if (weir_parse_size(text, &size, &err)) bench_die("%s", err.message);
+    if (size < 65536) bench_die("size %s is less than 64K", text);
+    if (s->size_count < 16) s->sizes[s->size_count++] = size / 64 * 64;
+}
+
+static void bench_filters(settings *s) {
+    if (!s->size_count) add_size(s, "1M"), add_size(s, "64M"), add_size(s, "512M");
+    if (markdown) puts("");
+    print_heading();
+    for (unsigned i = 0; i < s->size_count; i++) bench_size(s->sizes[i], s->filter, s->fpr);
+    puts("");
+    for (unsigned i = 0; i < verdicts; i++)
+        printf("%s%s\n", markdown ? "    " : "", verdict[i].text);
+}
+
+static void bench_snapshots(settings *s) {
+    if (!s->size_count) add_size(s, "1G");
+    if (!s->dir_count) s->dirs[s->dir_count++] = ".";
+    for (unsigned i = 0; i < s->size_count; i++)
+        snapshot_bench(s->sizes[i], s->dirs, s->dir_count, s->rounds, markdown);
+}
+
+int main(int argc, char **argv) {
+    enum { FILTER = 256, SIZE, FPR, REPEATS, SECONDS, ROUND, DIR, MARKDOWN, SNAPSHOT, HELP };
+    static const struct option options[] = {{"filter", required_argument, 0, FILTER},
+                                            {"size", required_argument, 0, SIZE},
+                                            {"fpr", required_argument, 0, FPR},
+                                            {"repeats", required_argument, 0, REPEATS},
+                                            {"seconds", required_argument, 0, SECONDS},
+                                            {"rounds", required_argument, 0, ROUND},
+                                            {"dir", required_argument, 0, DIR},
+                                            {"markdown", no_argument, 0, MARKDOWN},
+                                            {"snapshot", no_argument, 0, SNAPSHOT},
+                                            {"help", no_argument, 0, HELP},
+                                            {0, 0, 0, 0}};
+    if (argc > 3 && !strcmp(argv[1], "--measure")) return measure_command(argv[2], argv + 3);
+    settings s = {.fpr = "0.0001%", .rounds = 3};
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (c) {
+        case FILTER:
+            s.filter = optarg;
+            break;
+        case SIZE:
+            add_size(&s, optarg);
+            break;
+        case FPR:
+            s.fpr = optarg;
+            break;
+        case REPEATS:
+            repeat_share = strtod(optarg, NULL);
+            break;
+        case SECONDS:
+            seconds_per_case = fmax(strtod(optarg, NULL), 0.01);
+            break;
+        case ROUND:
+            s.rounds = (unsigned)strtoul(optarg, NULL, 10);
+            break;
+        case DIR:
+            if (s.dir_count < 8) s.dirs[s.dir_count++] = optarg;
+            break;
+        case MARKDOWN:
+            markdown = true;
+            break;
+        case SNAPSHOT:
+            s.snapshot = true;
+            break;
+        default:
+            return fputs(usage, c == HELP ? stdout : stderr), c == HELP ? 0 : 2;
+        }
+    }
+    if (s.snapshot) bench_snapshots(&s);
+    else bench_filters(&s);
+    return 0;
+}

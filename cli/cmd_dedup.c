@@ -1,0 +1,469 @@
+/* cmd_dedup.c - weir dedup: the table of its options, and from words to settings.
+ *
+ * What is asked for is checked here, before anything is opened or made:
+ * numbers and their ranges, options that need or exclude each other. What the
+ * settings then do is in dedup_run.c.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "dedup.h"
+#include "opts.h"
+#include "report.h"
+
+#define MAX_RECORD_MOST (1ull << 30)
+
+enum {
+    D_OUTPUT = 1, D_MEMORY, D_FPR, D_FILTER, D_SEED,
+    D_FORMAT, D_NULL, D_HEADER, D_COMPRESS, D_MAX_RECORD,
+    D_KEY, D_SKIP, D_CASE, D_TRIM, D_MISSING, D_BAD,
+    D_EMIT,
+    D_WINDOW, D_TIME, D_TIME_FORMAT, D_LATENESS,
+    D_STATE, D_SAVE_EVERY, D_RESUME,
+    D_AUDIT, D_STATS, D_PROGRESS, D_QUIET,
+    D_THREADS, D_EXIT_CODE
+};
+
+#define G_OUTPUT "Output"
+#define G_FILTER "Filter"
+#define G_RECORDS "Records"
+#define G_KEYS "Keys"
+#define G_WINDOW "Window"
+#define G_STATE "State"
+#define G_REPORT "Reports"
+#define G_RUNNING "Running"
+
+static const opt_entry dedup_table[] = {
+    {D_OUTPUT, "output", 'o', OPT_VALUE, "FILE", NULL, NULL, G_OUTPUT, true,
+     "Write to FILE instead of standard output.",
+     "The file is written under a temporary name beside FILE and renamed at the end, so a run "
+     "that fails leaves the old file, or none. FILE may be one of the inputs. With `--state` it "
+     "takes its name at the first save, and a failure cuts it back to the last one."},
+    {D_EMIT, "emit", 0, OPT_VALUE, "WHAT", "new|seen|all|verdicts", "new", G_OUTPUT, true,
+     "What to write: `new`, `seen`, `all` or `verdicts`.",
+     "= new\nrecords seen for the first time\n\n"
+     "= seen\nthe repeats\n\n"
+     "= all\nevery record, marked N or S: a first column in lines (with a tab), CSV and TSV; a "
+     "first field \"verdict\" in JSON; a first byte in binary records\n\n"
+     "= verdicts\nonly N or S, one a line"},
+    {D_COMPRESS, "compress", 0, OPT_VALUE, "HOW", "none|gzip|zstd", "none", G_OUTPUT, false,
+     "Compress the output: `none`, `gzip` or `zstd`.", NULL},
+
+    {D_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "256M", G_FILTER, true,
+     "The most memory that the filter may use.",
+     "64M, 1.5G; K, M, G and T are powers of 1024. Nothing that grows with the stream is kept "
+     "outside of it."},
+    {D_FPR, "fpr", 0, OPT_VALUE, "RATE", NULL, "0.0001%", G_FILTER, true,
+     "The share of new records that may be lost.",
+     "0.01%, 0.0001 or 1e-4. While the keys fit the memory none are lost; the bound also holds "
+     "afterwards, at any time. A higher one lets the filter remember more keys."},
+    {D_FILTER, "filter", 0, OPT_VALUE, "SPEC", NULL, "recent", G_FILTER, true,
+     "The filter, such as `stable` or `stable:max=3`.",
+     "`weir help filters` lists them and says how to choose. `--memory`, `--fpr`, `--seed` and "
+     "`--window` are options of the filter too and may stand in the SPEC instead."},
+    {D_SEED, "seed", 0, OPT_VALUE, "N", NULL, NULL, G_FILTER, false,
+     "Make the run repeatable: same input, same verdicts.",
+     "Without it a seed is drawn from the system, so that nobody can prepare records that "
+     "collide. Filters that are to be merged need the same one."},
+
+    {D_FORMAT, "format", 0, OPT_VALUE, "FORMAT", "~lines|csv|tsv|json|fixed:|len32", "lines", G_RECORDS, true,
+     "`lines`, `csv`, `tsv`, `json`, `fixed:N` or `len32`.",
+     "= lines\nlines of text; a carriage return before the line end belongs to the line\n\n"
+     "= csv\nfields in quotes may hold commas, quotes and line ends\n\n"
+     "= tsv\ntabs, no quoting\n\n"
+     "= json\none value a line\n\n"
+     "= fixed:N\nbinary records of N bytes\n\n"
+     "= len32\na length in four bytes, the lowest first, then as many bytes\n\n"
+     "Records are written as they were read, byte for byte. gzip and zstd are recognised by "
+     "their first bytes, whatever the file is called."},
+    {D_NULL, "null", 'z', OPT_FLAG, NULL, NULL, NULL, G_RECORDS, true,
+     "Lines end with a NUL byte.", "As `find -print0` writes them."},
+    {D_HEADER, "header", 0, OPT_FLAG, NULL, NULL, NULL, G_RECORDS, true,
+     "The first row names the columns (csv, tsv).",
+     "It is written once, whatever `--emit` says (but `verdicts`). All files must have the same "
+     "one."},
+    {D_MAX_RECORD, "max-record", 0, OPT_VALUE, "SIZE", NULL, "64M", G_RECORDS, false,
+     "A longer record is an error.", "At most 1G."},
+
+    {D_KEY, "key", 'k', OPT_VALUE, "KEYS", NULL, NULL, G_KEYS, true,
+     "Columns (`2,5` or `user,url`) or JSON paths (`.user.id`).",
+     "What two records must have in common to be the same; without it, all of the record. Columns are numbered from 1, or with "
+     "`--header` go by name. JSON paths are such as `.user.id,.tags[0]`. Several are joined so "
+     "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals an "
+     "unquoted one, \"\\u0041\" equals \"A\"."},
+    {D_SKIP, "key-skip-prefix", 0, OPT_VALUE, "BYTES", NULL, "0", G_KEYS, false,
+     "Leave out the first bytes of the key.", "Such as a time stamp before each line."},
+    {D_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, G_KEYS, false,
+     "a equals A, for the letters of ASCII.", NULL},
+    {D_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, G_KEYS, false,
+     "Leave out white space at both ends of each part of the key.", NULL},
+    {D_MISSING, "on-missing", 0, OPT_VALUE, "WHAT", "pass|drop|fail", "pass", G_KEYS, false,
+     "A record without the key: `pass`, `drop` or `fail`.",
+     "What passes is written like a new record but not remembered. `--stats` counts them."},
+    {D_BAD, "on-bad", 0, OPT_VALUE, "WHAT", "pass|drop|fail", "fail", G_KEYS, false,
+     "A malformed record: `pass`, `drop` or `fail`.",
+     "`fail` says in which file, at which record and byte, and why."},
+
+    {D_WINDOW, "window", 0, OPT_VALUE, "SPAN", NULL, NULL, G_WINDOW, true,
+     "Forget keys after a time (`10m`) or records (`1M`).",
+     "A duration has a unit: ms, s, m, h or d (so 10m are minutes and 10M are records). A key "
+     "that comes again after that long is new. Time is when a record arrives unless `--time` "
+     "says otherwise. Repeats do not prolong the time; with `--filter recent:renew=yes` they do."},
+    {D_TIME, "time", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WINDOW, false,
+     "The column or JSON path that holds the time of a record.",
+     "Time runs forward: a record that is out of order is judged as of the latest time so far."},
+    {D_TIME_FORMAT, "time-format", 0, OPT_VALUE, "FORMAT", "~unix|unix-ms|unix-us|unix-ns|iso", "unix", G_WINDOW, false,
+     "`unix`, `unix-ms`, `unix-us`, `unix-ns`, `iso` or a pattern.",
+     "unix is seconds since 1970, fractions allowed; iso is ISO 8601 and RFC 3339; a pattern is "
+     "one of strptime(3), with %f for a fraction of a second. Without a zone times are UTC."},
+    {D_LATENESS, "lateness", 0, OPT_VALUE, "DURATION", NULL, "the window", G_WINDOW, false,
+     "How far out of order a record may be.",
+     "A record later than that cannot be judged. It is written like a new one, so that nothing "
+     "is lost, counted as late, and not remembered."},
+
+    {D_STATE, "state", 0, OPT_VALUE, "FILE", NULL, NULL, G_STATE, true,
+     "Remember across runs: load FILE if there, save it.",
+     "It is saved at the end, every `--save-every` and when the run is stopped by SIGINT, SIGTERM or SIGHUP. "
+     "The file is replaced as a whole and never holds a record whose output was not written "
+     "before. It is refused if it does not fit the options; options that are not given (such as "
+     "`--memory`) are taken from it. One run at a time may use it. `weir inspect` shows what it "
+     "holds."},
+    {D_SAVE_EVERY, "save-every", 0, OPT_VALUE, "DURATION", NULL, "30s", G_STATE, false,
+     "How often to save the state while running.", "From 1ms up."},
+    {D_RESUME, "resume", 0, OPT_FLAG, NULL, NULL, NULL, G_STATE, true,
+     "Continue a run that was stopped or killed.",
+     "Needs `--state`, `--output` and files as input, all as before. The output is cut back to "
+     "the last save and the input continues there; the records written are those of a run that "
+     "was never stopped. If there is nothing to continue the run begins at the start; if the run "
+     "had finished, only what was added to its last file is read."},
+
+    {D_AUDIT, "audit", 0, OPT_OPTIONAL, "1/N", NULL, "1/64", G_REPORT, true,
+     "Measure the errors on one key in N.",
+     "Keeps the exact truth for a sample of the keys (in at most 4M) and reports with the totals "
+     "how often the filter was wrong, with an interval. N is a power of two. The sample is "
+     "halved when it outgrows its memory."},
+    {D_STATS, "stats", 0, OPT_OPTIONAL, "FORM", "text|json", "text", G_REPORT, true,
+     "Print totals at the end, as `text` or `json`.",
+     "They go to standard error."},
+    {D_PROGRESS, "progress", 0, OPT_FLAG, NULL, NULL, NULL, G_REPORT, false,
+     "Show progress also if standard error is not a terminal.", NULL},
+    {D_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, G_REPORT, false,
+     "No progress and no warnings; errors are still told.", NULL},
+
+    {D_THREADS, "threads", 'j', OPT_VALUE, "N", NULL, "the cores", G_RUNNING, false,
+     "Threads to use.", "The output is the same with any number."},
+    {D_EXIT_CODE, "exit-code", 0, OPT_FLAG, NULL, NULL, NULL, G_RUNNING, false,
+     "Exit with 1 if no record was new.", NULL},
+    {0},
+};
+
+/* --- from words to settings ---------------------------------------------------------- */
+
+/* The words as they were given; what they mean is settled when all are known. */
+typedef struct {
+    const char *memory, *fpr, *filter, *seed, *lateness, *audit;
+    bool time_format;
+} dedup_words;
+
+static int bad_value(const char *flag, const weir_error *err) {
+    return cli_error("%s: %s", flag, err->message);
+}
+
+static int parse_number(const char *flag, const char *text, uint64_t low, uint64_t high,
+                        bool is_size, uint64_t *value) {
+    weir_error err;
+    weir_status status =
+        is_size ? weir_parse_size(text, value, &err) : weir_parse_count(text, value, &err);
+    if (status != WEIR_OK) return bad_value(flag, &err);
+    if (*value >= low && *value <= high) return EXIT_DONE;
+    char a[32], b[32];
+    if (is_size)
+        weir_print_size(a, low), weir_print_size(b, high);
+    else
+        weir_print_count(a, (double)low), weir_print_count(b, (double)high);
+    return cli_error("%s cannot be '%s'; it goes from %s to %s", flag, text, a, b);
+}
+
+static int parse_span(const char *flag, const char *text, int64_t low, int64_t *value) {
+    weir_error err;
+    if (weir_parse_duration(text, value, &err) != WEIR_OK) return bad_value(flag, &err);
+    char least[32];
+    if (*value >= low) return EXIT_DONE;
+    return cli_error("%s cannot be '%s'; it is at least %s", flag, text,
+                     weir_print_duration(least, low));
+}
+
+/* "1/64" or "64": a power of two. */
+static int parse_audit(const char *text, uint64_t *one_in) {
+    const char *number = strncmp(text, "1/", 2) ? text : text + 2;
+    int code = parse_number("--audit", number, 1, 1ull << 40, false, one_in);
+    if (code != EXIT_DONE) return code;
+    if ((*one_in & (*one_in - 1)) == 0) return EXIT_DONE;
+    uint64_t below = 1;
+    while (below * 2 <= *one_in) below *= 2;
+    return cli_error("--audit cannot be '%s'; N is a power of two, such as %llu or %llu", text,
+                     (unsigned long long)below, (unsigned long long)below * 2);
+}
+
+static int choice(const char *names, const char *value) {
+    int index = 0;
+    opt_is_choice(value, names, &index);
+    return index;
+}
+
+static int set_records(dedup_settings *s, int id, const char *value) {
+    uint64_t number;
+    stream_error err;
+    int code;
+    switch (id) {
+    case D_FORMAT:
+        s->format = value;
+        if (stream_parse_format(value, &s->in.format, &s->in.record_size, &err) != STREAM_OK)
+            return cli_error("%s", err.message);
+        break;
+    case D_NULL: s->in.terminator = 0; break;
+    case D_HEADER: s->in.header = true; break;
+    case D_MAX_RECORD:
+        return parse_number("--max-record", value, 1, MAX_RECORD_MOST, true, &s->in.max_record);
+    case D_KEY: s->in.key = value; break;
+    case D_SKIP:
+        code = parse_number("--key-skip-prefix", value, 0, MAX_RECORD_MOST, true, &number);
+        if (code != EXIT_DONE) return code;
+        s->in.key_skip_prefix = (size_t)number;
+        break;
+    case D_CASE: s->in.ignore_case = true; break;
+    case D_TRIM: s->in.trim = true; break;
+    case D_MISSING: s->on_missing = (unjudged)choice("pass|drop|fail", value); break;
+    case D_BAD: s->on_bad = (unjudged)choice("pass|drop|fail", value); break;
+    default: break;
+    }
+    return EXIT_DONE;
+}
+
+static int set_running(dedup_settings *s, int id, const char *value) {
+    uint64_t number;
+    int code;
+    switch (id) {
+    case D_OUTPUT: s->output = strcmp(value, "-") ? value : NULL; break;
+    case D_EMIT: s->emit = (emit_mode)choice("new|seen|all|verdicts", value); break;
+    case D_COMPRESS: s->compression = (stream_compression)choice("none|gzip|zstd", value); break;
+    case D_STATE: s->state = value; break;
+    case D_SAVE_EVERY: return parse_span("--save-every", value, 1000000, &s->save_every);
+    case D_RESUME: s->resume = true; break;
+    case D_STATS: s->stats = value && !strcmp(value, "json") ? STATS_JSON : STATS_TEXT; break;
+    case D_PROGRESS: s->progress = PROGRESS_ON; break;
+    case D_QUIET: s->quiet = true; break;
+    case D_EXIT_CODE: s->exit_code = true; break;
+    case D_THREADS:
+        code = parse_number("--threads", value, 1, 256, false, &number);
+        if (code != EXIT_DONE) return code;
+        s->in.threads = (unsigned)number;
+        break;
+    default: break;
+    }
+    return EXIT_DONE;
+}
+
+static int set_option(dedup_settings *s, dedup_words *w, int id, const char *value) {
+    switch (id) {
+    case D_MEMORY: w->memory = value; break;
+    case D_FPR: w->fpr = value; break;
+    case D_FILTER: w->filter = value; break;
+    case D_SEED: w->seed = value; break;
+    case D_WINDOW: s->window = value; break;
+    case D_TIME: s->in.time_field = value; break;
+    case D_TIME_FORMAT:
+        s->in.time_format = value;
+        w->time_format = true;
+        break;
+    case D_LATENESS: w->lateness = value; break;
+    case D_AUDIT:
+        s->audit = true;
+        if (value) return parse_audit(value, &s->audit_one_in);
+        break;
+    default: {
+        int code = set_records(s, id, value);
+        return code == EXIT_DONE ? set_running(s, id, value) : code;
+    }
+    }
+    return EXIT_DONE;
+}
+
+/* --- what needs or excludes what -------------------------------------------------------- */
+
+static int settle_filter(dedup_settings *s, const dedup_words *w) {
+    const spec_addition additions[] = {
+        {"--memory", "memory", w->memory},
+        {"--fpr", "fpr", w->fpr},
+        {"--seed", "seed", w->seed},
+        {"--window", "window", s->window},
+    };
+    weir_error err;
+    uint64_t size;
+    double rate;
+    if (w->memory && weir_parse_size(w->memory, &size, &err)) return bad_value("--memory", &err);
+    if (w->fpr && weir_parse_rate(w->fpr, &rate, &err)) return bad_value("--fpr", &err);
+    if (w->fpr && !(rate > 0 && rate < 1))
+        return cli_error("--fpr cannot be '%s'; it is a rate between 0 and 1, such as 0.01%%",
+                         w->fpr);
+    s->kind_given = w->filter != NULL;
+    return spec_fold(s->spec, w->filter ? w->filter : weir_filter_kind(0)->name, additions,
+                     sizeof additions / sizeof *additions);
+}
+
+static int settle_window(dedup_settings *s, const dedup_words *w) {
+    static char in_spec[64];
+    if (!s->window && spec_get(s->spec, "window", in_spec, sizeof in_spec)) s->window = in_spec;
+    bool lasts = s->window && spec_is_duration(s->window);
+    s->lateness = -1;
+    if (s->in.time_field && !lasts)
+        return cli_error("--time goes with a --window that is a duration, such as --window 1h");
+    if ((w->lateness || w->time_format) && !s->in.time_field)
+        return cli_error("%s goes with --time", w->lateness ? "--lateness" : "--time-format");
+    if (!s->in.time_field) return EXIT_DONE;
+    if (w->lateness) return parse_span("--lateness", w->lateness, 0, &s->lateness);
+    return parse_span("--window", s->window, 1, &s->lateness);
+}
+
+static int check_together(const dedup_settings *s) {
+    bool table = s->in.format == STREAM_CSV || s->in.format == STREAM_TSV;
+    bool lines = s->in.format == STREAM_LINES || s->in.format == STREAM_JSON;
+    if (s->in.header && !table) return cli_error("--header goes with --format csv or tsv");
+    if (s->in.terminator == 0 && !lines)
+        return cli_error("-z goes with --format lines or json");
+    if (s->in.key && !table && s->in.format != STREAM_JSON)
+        return cli_error("--key goes with --format csv, tsv or json; lines have no columns");
+    if (s->resume && !s->state) return cli_error("--resume needs --state FILE to continue from");
+    if (s->resume && !s->output) return cli_error("--resume needs --output FILE to continue");
+    return EXIT_DONE;
+}
+
+static unsigned available_cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    int count = CPU_COUNT(&set);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+static int settle(dedup_settings *s, const dedup_words *w) {
+    int code = settle_filter(s, w);
+    if (code == EXIT_DONE) code = settle_window(s, w);
+    if (code == EXIT_DONE) code = check_together(s);
+    if (s->audit && s->stats == STATS_NONE) s->stats = STATS_TEXT;
+    if (s->quiet) {
+        cli_be_quiet();
+        s->progress = PROGRESS_OFF;
+    }
+    return code;
+}
+
+static int run_dedup(int argc, char **argv) {
+    static const char *const standard_input[] = {"-"};
+    opt_parser parser;
+    dedup_words words = {0};
+    dedup_settings s = {
+        .in = stream_options_defaults(),
+        .format = "lines",
+        .on_bad = DO_FAIL,
+        .save_every = 30 * 1000000000LL,
+        .audit_one_in = 64,
+    };
+    s.in.threads = available_cores();
+    opt_init(&parser, &cmd_dedup, argc, argv);
+    for (int id; (id = opt_next(&parser)) != OPT_END;) {
+        if (id == OPT_WRONG) return EXIT_TROUBLE;
+        if (id < 0) return opt_show_help(&cmd_dedup, id);
+        int code = set_option(&s, &words, id, parser.value);
+        if (code != EXIT_DONE) return code;
+    }
+    s.files = parser.operands ? (const char *const *)argv : standard_input;
+    s.file_count = parser.operands ? (size_t)parser.operands : 1;
+    int code = settle(&s, &words);
+    return code == EXIT_DONE ? dedup_run(&s) : code;
+}
+
+/* --- the manual ------------------------------------------------------------------------- */
+
+static const opt_section dedup_sections[] = {
+    {"EXAMPLES",
+     "Each line once, in order:\n"
+     "\n"
+     "    weir dedup access.log > once.log\n"
+     "\n"
+     "In 16M, with totals and the errors that were made:\n"
+     "\n"
+     "    weir dedup --memory 16M --audit access.log > once.log\n"
+     "\n"
+     "The first row of each user and day of a compressed table, compressed again:\n"
+     "\n"
+     "    weir dedup --format csv --header --key user,day --compress zstd \\\n"
+     "        -o once.csv.zst events.csv.gz\n"
+     "\n"
+     "Events that were delivered twice within the hour, by their own time:\n"
+     "\n"
+     "    weir dedup --format json --key .id --window 1h --time .at --time-format iso \\\n"
+     "        --emit seen events.json\n"
+     "\n"
+     "Only what was not in yesterday's log either:\n"
+     "\n"
+     "    weir dedup --state seen.weir yesterday.log > /dev/null\n"
+     "    weir dedup --state seen.weir access.log > new.log\n"
+     "\n"
+     "A long run that may be killed at any time and started again with the same words:\n"
+     "\n"
+     "    weir dedup --state run.weir --resume -o once.log access.log\n"
+     "\n"
+     "Does this batch hold anything new?\n"
+     "\n"
+     "    weir dedup --exit-code --state seen.weir access.log > /dev/null || echo nothing new"},
+    {"STATS AS JSON",
+     "`--stats=json` prints one object on one line. Its keys stay; others may be added.\n"
+     "\n" REPORT_JSON_KEYS},
+    {"SIGNALS",
+     "On SIGINT, SIGTERM or SIGHUP the run finishes the records in hand, writes them, saves the "
+     "state and exits with 128 plus the number of the signal. Without `--state` an output FILE "
+     "is then left as it was. A second signal ends the run at once; the last save stays good. "
+     "When the reader of the output goes away the run ends quietly, by SIGPIPE, as other filters "
+     "do, and the state keeps to its last save."},
+    {"EXIT STATUS",
+     "= 0\nDone.\n\n"
+     "= 1\nNo record was new, and `--exit-code` was given.\n\n"
+     "= 2\nTrouble: one line on standard error says what.\n\n"
+     "= 130, 143, 129\nStopped by SIGINT, SIGTERM or SIGHUP."},
+    {"FILES",
+     "= FILE.lock\nbeside a state file while a run uses it; one that was left behind by a killed "
+     "run is harmless\n\n"
+     "= .FILE.weir-XXXXXX\nan output file under way, in the directory of FILE; a killed run may "
+     "leave it behind"},
+    {"NOTES",
+     "Compressed output ends a gzip member or zstd frame at each save, so that it can be cut "
+     "there; its content, not its bytes, is the same after a resumed run. A window over the time "
+     "of arrival depends on when records arrive, so a resumed run may judge otherwise than one "
+     "that was never stopped; use `--time` or a window of records."},
+    {0},
+};
+
+const opt_command cmd_dedup = {
+    .name = "dedup",
+    .operands = "[FILE...]",
+    .operand_glob = "*",
+    .summary = "write each record the first time it comes, in bounded memory",
+    .description =
+        "Reads records from the files, or from standard input, and writes those whose key has "
+        "not come before to standard output, in order and byte for byte. `-` stands for standard "
+        "input.\n"
+        "\n"
+        "The memory of the filter is bounded by `--memory`, however long the stream. While the "
+        "distinct keys fit (8 bytes each, and a little room) the answer is exact. When they no "
+        "longer fit the filter forgets some, and repeats of those pass; a warning says so. New "
+        "records wrongly held back stay below `--fpr` at any time. `--audit` measures both kinds "
+        "of error while the run goes on.",
+    .options = dedup_table,
+    .sections = dedup_sections,
+    .see_also = "`weir(1)`, `weir-inspect(1)`, `weir-merge(1)`, `weir-filters(7)`, `uniq(1)`, "
+                "`sort(1)`",
+    .run = run_dedup,
+};

@@ -1,0 +1,506 @@
+/* audit.c - the errors really happening, from the exact truth about a sample.
+ *
+ * Question   how often is a filter wrong on this stream?
+ * Idea       distinct sampling: a key is in the sample if the low bits of a mix
+ *            of its hash are zero, one key in 2^level. Every occurrence of such
+ *            a key is followed exactly, so for it we know which verdicts were
+ *            wrong. A table holds the keys with their tallies; when it is full
+ *            the level goes up by one, half the keys leave, and their tallies
+ *            leave with them: what remains is at any time everything about all
+ *            keys of the level since the start.
+ * Parameters memory for the table; the level to start with; the window of the
+ *            filter, so that truth and filter mean the same by "before".
+ * Error      of the estimates: the intervals below, 95%. The truth itself errs
+ *            only if two keys have the same 64-bit hash.
+ * Cost       one mix and one comparison for a key outside the sample; a table
+ *            access for one inside. Memory is fixed.
+ * Layout     open addressing, linear probing, at most 3/4 full; the high bits of
+ *            the mix choose the slot, so a rebuild in place keeps the order.
+ *            Saved: 8 words (version, memory, one_in, window, flags, records,
+ *            seen, keys), then 6 words a key (hash, last, firsts, repeats,
+ *            false_seen, false_new), all little-endian.
+ * Source     distinct sampling: Gibbons, VLDB 2001; thesis 2.2.2.
+ *
+ * The filters take their places from the high bits of the hash and from what
+ * is left of a product; the sample takes the low bits of a mix with a constant
+ * of its own. Whether a key is in the sample thus says nothing about where it
+ * lies in the filter, and the sample errs like the whole.
+ *
+ * The estimates. One key in L is in the sample, each with chance 1/L.
+ *
+ *   fpr   false_seen / firsts over the sampled keys, which err independently;
+ *         interval by Clopper and Pearson.
+ *   fnr   The plain ratio false_new / repeats of the sample is poor on skewed
+ *         streams: a few keys make most of the repeats, and whether they are in
+ *         the sample decides. But the audit sees all verdicts, so it knows how
+ *         many were SEEN, S. Repeats are those rightly SEEN and those wrongly
+ *         NEW; only the latter, Y, and the few wrongly SEEN, F, need the sample:
+ *             fnr = Y / (S - F + Y),  Y = L false_new,  F = L false_seen.
+ *         With L = 1 this is false_new / repeats. Errors of one key come
+ *         together, so Y is a sum of clusters: its variance is that of the sum
+ *         of y over keys, and the interval is the gamma interval of Fay and
+ *         Feuer (Statistics in Medicine 16, 1997) for sums of weighted Poisson
+ *         counts, a key with y errors being one count of weight y. It errs on
+ *         the wide side and holds for no errors too.
+ *
+ *   Both shrink as the sample becomes the whole: the truth in question is that
+ *   of this stream, and with L = 1 it is known.
+ */
+#include "filter/audit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/bytes.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/rng.h"
+
+#define SAVED_VERSION 1
+#define MEMORY_LEAST 4096
+#define CONFIDENCE 0.95
+
+enum { SAVED_HEAD = 8, SAVED_KEY = 6, CHUNK = 64 };
+enum { FLAG_TIME = 1, FLAG_RENEW = 2, FLAGS = 3 };
+
+/* A key of the sample. firsts is 0 in an empty slot only. */
+typedef struct {
+    uint64_t hash;
+    int64_t last; /* when it came by last and was remembered: record number or time */
+    uint64_t firsts, repeats;
+    uint64_t false_seen, false_new;
+} entry;
+
+struct weir_audit {
+    entry *table;
+    uint64_t slots, keys_most;
+    uint64_t memory; /* as asked for */
+    uint64_t one_in;
+    int64_t window; /* 0: none */
+    bool is_time, renew;
+    uint64_t records, seen; /* of the whole stream */
+    uint64_t keys;          /* in the table */
+};
+
+/* --- the table ------------------------------------------------------------------ */
+
+/* Low bits: is it in the sample; high bits: its slot. */
+static inline uint64_t sample_word(uint64_t hash) {
+    return weir__mix64(hash ^ UINT64_C(0xa0761d6478bd642f));
+}
+
+static inline bool in_sample(const weir_audit *a, uint64_t word) {
+    return (word & (a->one_in - 1)) == 0;
+}
+
+static inline uint64_t home_of(const weir_audit *a, uint64_t word) {
+    return weir__scale(word, a->slots);
+}
+
+/* The slot of a key, or the empty one where it would go. */
+static entry *find(const weir_audit *a, uint64_t hash, uint64_t word) {
+    uint64_t at = home_of(a, word);
+    while (a->table[at].firsts && a->table[at].hash != hash)
+        if (++at == a->slots) at = 0;
+    return &a->table[at];
+}
+
+/* Double one_in and take out the keys that leave. Going around once from an
+ * empty slot, each key that stays is put where it is found first; that slot was
+ * passed already, so nothing is overwritten. */
+static void raise_level(weir_audit *a) {
+    uint64_t from = 0;
+    while (a->table[from].firsts) from++;
+    a->one_in *= 2;
+    for (uint64_t i = 1; i < a->slots; i++) {
+        uint64_t at = from + i < a->slots ? from + i : from + i - a->slots;
+        entry e = a->table[at];
+        if (!e.firsts) continue;
+        uint64_t word = sample_word(e.hash);
+        memset(&a->table[at], 0, sizeof e);
+        if (in_sample(a, word))
+            *find(a, e.hash, word) = e;
+        else
+            a->keys--;
+    }
+}
+
+/* --- creation ------------------------------------------------------------------- */
+
+static bool power_of_two(uint64_t n) { return n && (n & (n - 1)) == 0; }
+
+weir_status weir_audit_new(weir_audit **out, uint64_t memory, uint64_t one_in, int64_t window,
+                           bool window_is_time, bool renew, weir_error *err) {
+    *out = NULL;
+    if (memory < MEMORY_LEAST)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "an audit needs at least %d bytes, not %llu",
+                          MEMORY_LEAST, (unsigned long long)memory);
+    if (!power_of_two(one_in) || one_in > UINT64_C(1) << 62)
+        return weir__fail(err, WEIR_ERR_RANGE, -1,
+                          "an audit samples one key in a power of two, not in %llu",
+                          (unsigned long long)one_in);
+    if (window < 0)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "the window of an audit cannot be negative");
+    weir_audit *a = calloc(1, sizeof *a);
+    if (!a) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+    a->memory = memory;
+    a->slots = (memory - sizeof *a) / sizeof(entry);
+    a->keys_most = a->slots / 4 * 3;
+    a->one_in = one_in;
+    a->window = window;
+    a->is_time = window_is_time && window;
+    a->renew = renew;
+    void *table;
+    weir_status status = weir__map(&table, a->slots * sizeof(entry), err);
+    a->table = table;
+    if (status == WEIR_OK)
+        *out = a;
+    else
+        free(a);
+    return status;
+}
+
+void weir_audit_free(weir_audit *audit) {
+    if (!audit) return;
+    weir__unmap(audit->table, audit->slots * sizeof(entry));
+    free(audit);
+}
+
+/* --- observing ------------------------------------------------------------------ */
+
+static void add_key(weir_audit *a, entry *e, uint64_t hash, int64_t now, bool seen) {
+    *e = (entry){.hash = hash, .last = now, .firsts = 1, .false_seen = seen};
+    a->keys++;
+    while (a->keys > a->keys_most && a->one_in < UINT64_C(1) << 62) raise_level(a);
+}
+
+/* A key of the sample came by: what the truth is, and whether the verdict was. */
+static void note(weir_audit *a, uint64_t hash, uint64_t word, int64_t now, bool seen) {
+    entry *e = find(a, hash, word);
+    if (!e->firsts) {
+        add_key(a, e, hash, now, seen);
+        return;
+    }
+    bool too_old = a->window && now > e->last && (uint64_t)now - (uint64_t)e->last > (uint64_t)a->window;
+    if (too_old) {
+        e->firsts++;
+        e->false_seen += seen;
+    } else {
+        e->repeats++;
+        e->false_new += !seen;
+    }
+    if ((too_old || a->renew) && now > e->last) e->last = now;
+}
+
+static int64_t clock_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Up to 64 keys, whose verdicts are the bits of one word. First find those in
+ * the sample and fetch their slots, then follow them in order. A key may leave
+ * the sample in between, when another one raises the level. */
+static void observe_chunk(weir_audit *a, const uint64_t *hashes, const int64_t *times, size_t n,
+                          int64_t now, uint64_t verdicts) {
+    uint64_t words[CHUNK];
+    unsigned char which[CHUNK];
+    size_t chosen = 0;
+    uint64_t mask = a->one_in - 1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word = sample_word(hashes[i]);
+        words[chosen] = word;
+        which[chosen] = (unsigned char)i;
+        chosen += (word & mask) == 0;
+    }
+    if (a->one_in < 64)
+        for (size_t c = 0; c < chosen; c++) __builtin_prefetch(&a->table[home_of(a, words[c])], 1);
+    for (size_t c = 0; c < chosen; c++) {
+        unsigned i = which[c];
+        if (!in_sample(a, words[c])) continue;
+        int64_t at = a->is_time ? (times ? times[i] : now) : (int64_t)(a->records + i + 1);
+        note(a, hashes[i], words[c], at, verdicts >> i & 1);
+    }
+}
+
+void weir_audit_observe(weir_audit *audit, const weir_batch *batch, const uint64_t *verdicts) {
+    int64_t now = audit->is_time && !batch->times ? clock_now() : 0;
+    for (size_t at = 0; at < batch->count; at += CHUNK) {
+        size_t n = batch->count - at < CHUNK ? batch->count - at : CHUNK;
+        uint64_t word = verdicts[at / CHUNK];
+        if (n < CHUNK) word &= (UINT64_C(1) << n) - 1;
+        observe_chunk(audit, batch->hashes + at, batch->times ? batch->times + at : NULL, n, now,
+                      word);
+        audit->records += n;
+        audit->seen += (uint64_t)__builtin_popcountll(word);
+    }
+}
+
+/* --- quantiles ------------------------------------------------------------------ */
+
+/* Continued fraction of the incomplete beta function (modified Lentz). */
+static double beta_fraction(double a, double b, double x) {
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+    double h = d;
+    for (int m = 1; m < 10000; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        double before = h;
+        d = 1 / (1 + even * d), c = 1 + even / c, h *= d * c;
+        d = 1 / (1 + odd * d), c = 1 + odd / c, h *= d * c;
+        if (fabs(h - before) < 1e-14 * fabs(h)) break;
+    }
+    return h;
+}
+
+/* Regularised incomplete beta function: Pr[Beta(a, b) <= x]. */
+static double beta_below(double a, double b, double x) {
+    if (x <= 0) return 0;
+    if (x >= 1) return 1;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+/* Pr[Gamma(a) <= x], by series below and continued fraction above its mean. */
+static double gamma_below(double a, double x) {
+    if (x <= 0) return 0;
+    double front = exp(a * log(x) - x - lgamma(a));
+    if (x < a + 1) {
+        double term = 1 / a, sum = term;
+        for (double n = a + 1; term > sum * 1e-15; n++) sum += term *= x / n;
+        return front * sum;
+    }
+    double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+    for (int i = 1; i < 100000; i++) {
+        double an = -i * (i - a);
+        b += 2;
+        d = 1 / (an * d + b), c = b + an / c;
+        double step = d * c;
+        h *= step;
+        if (fabs(step - 1) < 1e-14) break;
+    }
+    return 1 - front * h;
+}
+
+/* The x at which Pr[... <= x] is q, by halving: only reports ask for it. */
+static double beta_quantile(double a, double b, double q) {
+    double low = 0, high = 1;
+    for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
+        double middle = 0.5 * (low + high);
+        if (beta_below(a, b, middle) < q)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+static double gamma_quantile(double a, double q) {
+    double low = 0, high = a + 1;
+    while (gamma_below(a, high) < q) high *= 2;
+    for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
+        double middle = 0.5 * (low + high);
+        if (gamma_below(a, middle) < q)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+/* --- the report ----------------------------------------------------------------- */
+
+typedef struct {
+    double low, high;
+} interval;
+
+/* Clopper and Pearson: errors among n independent ones. */
+static interval rate_interval(double errors, double n) {
+    double tail = (1 - CONFIDENCE) / 2;
+    interval i = {0, 1};
+    if (errors > 0) i.low = beta_quantile(errors, n - errors + 1, tail);
+    if (errors < n) i.high = beta_quantile(errors + 1, n - errors, 1 - tail);
+    return i;
+}
+
+/* Fay and Feuer: a sum of clusters, its sum of squares, and the largest. */
+static interval sum_interval(double sum, double squares, double largest) {
+    double tail = (1 - CONFIDENCE) / 2;
+    interval i = {0, 0};
+    if (sum > 0) i.low = squares / sum * gamma_quantile(sum * sum / squares, tail);
+    double wide = squares + largest * largest, moved = sum + largest;
+    i.high = wide / moved * gamma_quantile(moved * moved / wide, 1 - tail);
+    return i;
+}
+
+/* Make an interval wider or narrower around its estimate. */
+static interval stretch(interval i, double estimate, double by) {
+    i.low = fmax(0, estimate - (estimate - i.low) * by);
+    i.high = estimate + (i.high - estimate) * by;
+    return i;
+}
+
+/* What remains of a standard deviation as the sample becomes the whole. */
+static double of_finite(uint64_t one_in) { return sqrt(1 - 1 / (double)one_in); }
+
+/* Sums over the keys that the report needs beside the plain ones: of the
+ * squares of false_new (y) and false_seen (f), and of their product. */
+typedef struct {
+    double yy, yf, ff, largest_y;
+} clusters;
+
+static clusters add_up(const weir_audit *a, weir_audit_report *r) {
+    clusters c = {0, 0, 0, 1};
+    for (uint64_t i = 0; i < a->slots; i++) {
+        const entry *e = &a->table[i];
+        double y = (double)e->false_new, f = (double)e->false_seen;
+        r->firsts += e->firsts;
+        r->repeats += e->repeats;
+        r->false_seen += e->false_seen;
+        r->false_new += e->false_new;
+        c.yy += y * y, c.yf += y * f, c.ff += f * f;
+        c.largest_y = fmax(c.largest_y, y);
+    }
+    return c;
+}
+
+static void report_fpr(const weir_audit *a, weir_audit_report *r) {
+    r->fpr_high = a->one_in > 1 || !r->firsts ? 1 : 0;
+    if (!r->firsts) return;
+    r->fpr = (double)r->false_seen / (double)r->firsts;
+    interval i = rate_interval((double)r->false_seen, (double)r->firsts);
+    i = stretch(i, r->fpr, of_finite(a->one_in));
+    r->fpr_low = i.low, r->fpr_high = i.high;
+}
+
+/* The rate if so many of the keys' repeats, over the whole stream, were wrongly
+ * NEW, and so many were rightly SEEN. */
+static double fnr_of(double wrongly_new, double rightly_seen) {
+    return wrongly_new > 0 ? wrongly_new / (wrongly_new + rightly_seen) : 0;
+}
+
+/* The rate varies with F as well as with Y: to first order by (1-R) dY + R dF.
+ * By how much that is more than Y alone. */
+static double widen_by_false_seen(double rate, clusters c) {
+    double alone = (1 - rate) * (1 - rate) * c.yy;
+    double both = alone + 2 * rate * (1 - rate) * c.yf + rate * rate * c.ff;
+    return alone > 0 ? sqrt(both / alone) : 1;
+}
+
+static void report_fnr(const weir_audit *a, weir_audit_report *r, clusters c) {
+    double scale = (double)a->one_in;
+    double sampled = (double)(r->repeats - r->false_new); /* rightly SEEN in the sample */
+    double rightly_seen = fmax((double)a->seen - scale * (double)r->false_seen, sampled);
+    r->fnr_high = 1;
+    if (a->records == 0) return;
+    r->fnr = fnr_of(scale * (double)r->false_new, rightly_seen);
+    interval i = sum_interval((double)r->false_new, c.yy, c.largest_y);
+    i = stretch(i, (double)r->false_new, of_finite(a->one_in) * widen_by_false_seen(r->fnr, c));
+    r->fnr_low = fnr_of(scale * i.low, rightly_seen);
+    if (rightly_seen > 0 || a->one_in == 1) r->fnr_high = fnr_of(scale * i.high, rightly_seen);
+}
+
+void weir_audit_get_report(const weir_audit *audit, weir_audit_report *report) {
+    *report = (weir_audit_report){
+        .one_in = audit->one_in, .keys = audit->keys, .confidence = CONFIDENCE};
+    clusters c = add_up(audit, report);
+    report_fpr(audit, report);
+    report_fnr(audit, report, c);
+}
+
+/* --- saving --------------------------------------------------------------------- */
+
+size_t weir__audit_saved_size(const weir_audit *audit) {
+    return (SAVED_HEAD + SAVED_KEY * (size_t)audit->keys) * 8;
+}
+
+void weir__audit_save(const weir_audit *a, uint8_t *bytes) {
+    const uint64_t flags = (a->is_time ? FLAG_TIME : 0) | (a->renew ? FLAG_RENEW : 0);
+    const uint64_t head[SAVED_HEAD] = {SAVED_VERSION, a->memory,  a->one_in, (uint64_t)a->window,
+                                       flags,         a->records, a->seen,   a->keys};
+    for (int i = 0; i < SAVED_HEAD; i++) bytes = weir__put64(bytes, head[i]);
+    for (uint64_t i = 0; i < a->slots; i++) {
+        const entry *e = &a->table[i];
+        if (!e->firsts) continue;
+        const uint64_t words[SAVED_KEY] = {e->hash,    (uint64_t)e->last, e->firsts,
+                                           e->repeats, e->false_seen,     e->false_new};
+        for (int j = 0; j < SAVED_KEY; j++) bytes = weir__put64(bytes, words[j]);
+    }
+}
+
+static weir_status damaged(weir_error *err, size_t offset, const char *what) {
+    return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)offset, "the saved audit is damaged: %s", what);
+}
+
+/* One key, against the head and the sums of those before it. The counts of a
+ * key are at most the records, below 2^63, so no sum overflows. */
+static const char *load_key(weir_audit *a, const entry *e, uint64_t *occurrences, uint64_t *seen) {
+    uint64_t word = sample_word(e->hash), most = a->records;
+    if (!in_sample(a, word)) return "a key is not of the sample";
+    if (!e->firsts || e->firsts > most || e->repeats > most - e->firsts)
+        return "a key has impossible counts";
+    if (e->false_seen > e->firsts || e->false_new > e->repeats)
+        return "a key has more errors than occurrences";
+    if (!a->window && e->firsts != 1) return "a key has two first occurrences";
+    if (!a->is_time && (e->last < 1 || (uint64_t)e->last > most)) return "a key came by too late";
+    *occurrences += e->firsts + e->repeats;
+    *seen += e->false_seen + (e->repeats - e->false_new);
+    if (*occurrences > a->records || *seen > a->seen) return "the keys outnumber the records";
+    entry *slot = find(a, e->hash, word);
+    if (slot->firsts) return "a key is there twice";
+    *slot = *e;
+    a->keys++;
+    return NULL;
+}
+
+static weir_status load_keys(weir_audit *a, weir__reader *r, uint64_t keys, weir_error *err) {
+    uint64_t occurrences = 0, seen = 0;
+    for (uint64_t i = 0; i < keys; i++) {
+        entry e;
+        e.hash = weir__take64(r);
+        e.last = (int64_t)weir__take64(r);
+        e.firsts = weir__take64(r);
+        e.repeats = weir__take64(r);
+        e.false_seen = weir__take64(r);
+        e.false_new = weir__take64(r);
+        const char *wrong = load_key(a, &e, &occurrences, &seen);
+        if (wrong) return damaged(err, (SAVED_HEAD + SAVED_KEY * (size_t)i) * 8, wrong);
+    }
+    return WEIR_OK;
+}
+
+weir_status weir__audit_load(weir_audit **out, const uint8_t *bytes, size_t length,
+                             weir_error *err) {
+    weir__reader r = {.at = bytes, .end = bytes + length};
+    uint64_t head[SAVED_HEAD];
+    *out = NULL;
+    for (int i = 0; i < SAVED_HEAD; i++) head[i] = weir__take64(&r);
+    if (r.failed) return damaged(err, length, "it is too short");
+    uint64_t version = head[0], memory = head[1], flags = head[4], keys = head[7];
+    if (version != SAVED_VERSION)
+        return weir__fail(err, WEIR_ERR_VERSION, 0, "the saved audit is of version %llu; this is %d",
+                          (unsigned long long)version, SAVED_VERSION);
+    size_t left = (size_t)(r.end - r.at);
+    if (left % (SAVED_KEY * 8) || left / (SAVED_KEY * 8) != keys)
+        return damaged(err, 56, "its length does not fit its number of keys");
+    if (flags > FLAGS || ((flags & FLAG_TIME) && !head[3]) || head[3] > INT64_MAX)
+        return damaged(err, 24, "its window makes no sense");
+    if (head[5] > INT64_MAX || head[6] > head[5]) return damaged(err, 40, "its counts make no sense");
+    weir_audit *a;
+    weir_status status = weir_audit_new(&a, memory, head[2], (int64_t)head[3], flags & FLAG_TIME,
+                                        flags & FLAG_RENEW, err);
+    if (status == WEIR_ERR_RANGE) return damaged(err, 8, "its size or sampling makes no sense");
+    if (status) return status;
+    a->records = head[5], a->seen = head[6];
+    status = keys > a->keys_most ? damaged(err, 56, "it has more keys than its memory holds")
+                                 : load_keys(a, &r, keys, err);
+    if (status == WEIR_OK)
+        *out = a;
+    else
+        weir_audit_free(a);
+    return status;
+}

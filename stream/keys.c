@@ -1,0 +1,361 @@
+/* keys.c - from the records of a block to hashes.
+ *
+ * The plain case, the whole record as it stands, is a loop around the hash
+ * function. Parts are hashed where they lie if there is one and nothing is to be
+ * changed about it; otherwise they are put together in the thread's buffer:
+ *
+ *     one part        its bytes
+ *     several         for each a 4-byte little-endian length and its bytes, which
+ *                     no other list of parts can give
+ *
+ * JSON parts are spelled as json.c says, tag included.
+ */
+#include <string.h>
+
+#include "stream_internal.h"
+
+bool stream__keyer_init(stream_keyer *keyer, const key_plan *plan) {
+    memset(keyer, 0, sizeof *keyer);
+    keyer->plan = plan;
+    if (plan->format == STREAM_JSON) keyer->json = stream__json_index_new();
+    return plan->format != STREAM_JSON || keyer->json;
+}
+
+void stream__keyer_release(stream_keyer *keyer) {
+    stream__buffer_release(&keyer->key);
+    stream__buffer_release(&keyer->value);
+    if (keyer->json) stream__json_index_free(keyer->json);
+    memset(keyer, 0, sizeof *keyer);
+}
+
+/* ------------------------------------------------------------------------
+ * Records and what became of them
+ * ------------------------------------------------------------------------ */
+
+/* Note that record i has no key. The array is made the first time. */
+static void mark(stream_block *block, size_t i, uint8_t status, stream_reason reason, uint32_t where) {
+    stream_batch *b = &block->batch;
+    if (!b->status) {
+        memset(block->status, STREAM_RECORD_OK, block->count);
+        b->status = block->status;
+    }
+    block->status[i] = status;
+    block->reason[i] = (uint8_t)reason;
+    block->where[i] = where;
+    block->hashes[i] = 0;
+    if (block->times) block->times[i] = INT64_MIN;
+    b->missing += status == STREAM_MISSING;
+    b->bad += status == STREAM_BAD;
+}
+
+static void mark_reason(stream_block *block, size_t i, stream_reason reason, uint32_t where) {
+    static const uint8_t statuses[] = {
+#define STREAM_REASON_STATUS(name, status, text) status,
+        STREAM_REASON_LIST(STREAM_REASON_STATUS)
+#undef STREAM_REASON_STATUS
+    };
+    mark(block, i, statuses[reason], reason, where);
+}
+
+/* The record without terminator or length prefix. */
+static inline const unsigned char *content(const stream_block *block, size_t i, uint32_t *length) {
+    const unsigned char *start = block->memory + block->ends[i];
+    uint32_t n = block->ends[i + 1] - block->ends[i];
+    stream_format format = block->batch.format;
+    if (format == STREAM_LEN32) {
+        *length = n - 4;
+        return start + 4;
+    }
+    bool open = block->batch.open_end && i + 1 == block->count;
+    if (format != STREAM_FIXED && !open) {
+        n--;
+        if ((format == STREAM_CSV || format == STREAM_TSV) && n && start[n - 1] == '\r') n--;
+    }
+    *length = n;
+    return start;
+}
+
+/* ------------------------------------------------------------------------
+ * Hashing
+ * ------------------------------------------------------------------------ */
+
+static inline uint64_t hash(const key_plan *plan, const void *key, size_t length) {
+    if (plan->hash) return plan->hash(plan->hash_context, key, length);
+    return weir_filter_hash(plan->filter, key, length);
+}
+
+static bool is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static void fold(unsigned char *p, size_t length) {
+    for (size_t i = 0; i < length; i++) p[i] |= (unsigned char)((p[i] >= 'A' && p[i] <= 'Z') << 5);
+}
+
+/* Narrow a part to what counts of it. */
+static void narrow(const key_plan *plan, bool first, const unsigned char **p, size_t *length) {
+    if (plan->trim) {
+        while (*length && is_space(**p)) ++*p, --*length;
+        while (*length && is_space((*p)[*length - 1])) --*length;
+    }
+    if (first && plan->skip_prefix) {
+        size_t n = plan->skip_prefix < *length ? plan->skip_prefix : *length;
+        *p += n;
+        *length -= n;
+    }
+}
+
+/* Hash a key that is one stretch of plain bytes. */
+static inline bool hash_single(stream_keyer *k, const unsigned char *p, size_t length, uint64_t *out) {
+    narrow(k->plan, true, &p, &length);
+    if (k->plan->fold) {
+        k->key.length = 0;
+        if (!stream__buffer_reserve(&k->key, length + 1)) return false;
+        memcpy(k->key.bytes, p, length);
+        fold(k->key.bytes, length);
+        p = k->key.bytes;
+    }
+    *out = hash(k->plan, p, length);
+    return true;
+}
+
+static bool whole_keys(stream_keyer *k, stream_block *block, size_t first) {
+    const key_plan *plan = k->plan;
+    bool as_is = !plan->trim && !plan->fold && !plan->skip_prefix;
+    for (size_t i = first; i < block->count; i++) {
+        uint32_t length;
+        const unsigned char *p = content(block, i, &length);
+        if (as_is)
+            block->hashes[i] = hash(plan, p, length);
+        else if (!hash_single(k, p, length, &block->hashes[i]))
+            return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Several parts
+ * ------------------------------------------------------------------------ */
+
+/* Leave room for a part's length; returns where. */
+static size_t open_part(stream_keyer *k) {
+    size_t at = k->key.length;
+    if (k->plan->key_count > 1) k->key.length += 4;
+    return at;
+}
+
+static void close_part(stream_keyer *k, size_t at) {
+    if (k->plan->key_count < 2) return;
+    uint32_t n = (uint32_t)(k->key.length - at - 4);
+    for (int i = 0; i < 4; i++) k->key.bytes[at + (size_t)i] = (unsigned char)(n >> (8 * i));
+}
+
+static bool add_bytes(stream_keyer *k, uint32_t part, const unsigned char *p, size_t length) {
+    narrow(k->plan, part == 0, &p, &length);
+    if (!stream__buffer_reserve(&k->key, length + 4)) return false;
+    size_t at = open_part(k);
+    unsigned char *to = k->key.bytes + k->key.length;
+    memcpy(to, p, length);
+    if (k->plan->fold) fold(to, length);
+    k->key.length += length;
+    close_part(k, at);
+    return true;
+}
+
+/* ------------------------------------------------------------------------
+ * CSV and TSV
+ * ------------------------------------------------------------------------ */
+
+typedef struct {
+    const unsigned char *row;
+    uint32_t length;
+    uint32_t starts[STREAM_MAX_PARTS + 1], stops[STREAM_MAX_PARTS + 1];
+} table_row;
+
+/* The value of a part of the key or of the time. */
+static const unsigned char *part_value(stream_keyer *k, const table_row *r, uint32_t part,
+                                       size_t *length) {
+    uint32_t slot = k->plan->slot[part];
+    const unsigned char *field = r->row + r->starts[slot];
+    *length = r->stops[slot] - r->starts[slot];
+    if (k->plan->format == STREAM_TSV) return field;
+    return stream__csv_value(field, *length, &k->value, length);
+}
+
+static stream_reason row_time(stream_keyer *k, const table_row *r, int64_t *time, uint32_t *where) {
+    size_t length;
+    const unsigned char *text = part_value(k, r, k->plan->key_count, &length);
+    if (!text) return REASON_MEMORY;
+    *where = r->starts[k->plan->slot[k->plan->key_count]];
+    return stream__moment_parse(k->plan, text, length, time) ? REASON_NONE : REASON_BAD_TIME;
+}
+
+static stream_reason row_key(stream_keyer *k, const table_row *r, uint64_t *out) {
+    const key_plan *plan = k->plan;
+    size_t length;
+    if (!plan->by_parts) return hash_single(k, r->row, r->length, out) ? REASON_NONE : REASON_MEMORY;
+    if (plan->key_count == 1) {
+        const unsigned char *value = part_value(k, r, 0, &length);
+        return value && hash_single(k, value, length, out) ? REASON_NONE : REASON_MEMORY;
+    }
+    k->key.length = 0;
+    for (uint32_t part = 0; part < plan->key_count; part++) {
+        const unsigned char *value = part_value(k, r, part, &length);
+        if (!value || !add_bytes(k, part, value, length)) return REASON_MEMORY;
+    }
+    *out = hash(plan, k->key.bytes, k->key.length);
+    return REASON_NONE;
+}
+
+/* Only `found` of the wanted columns are there: is it the key or the time that lacks one? */
+static stream_reason lacking(const key_plan *plan, size_t found) {
+    for (uint32_t part = 0; part < plan->key_count; part++)
+        if (plan->slot[part] >= found) return REASON_NO_COLUMN;
+    return REASON_NO_TIME;
+}
+
+static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
+    const key_plan *plan = k->plan;
+    bool csv = plan->format == STREAM_CSV;
+    table_row r;
+    for (size_t i = first; i < block->count; i++) {
+        r.row = content(block, i, &r.length);
+        uint32_t where = 0;
+        size_t found = stream__scan_columns(r.row, r.length, csv ? ',' : '\t', csv, plan->wanted,
+                                            plan->wanted_count, r.starts, r.stops);
+        stream_reason reason = REASON_NONE;
+        if (found < plan->wanted_count) {
+            reason = lacking(plan, found);
+            where = r.length;
+        }
+        if (!reason && plan->timed) reason = row_time(k, &r, &block->times[i], &where);
+        if (!reason) reason = row_key(k, &r, &block->hashes[i]);
+        if (reason == REASON_MEMORY) return false;
+        if (reason) mark_reason(block, i, reason, where);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------
+ * JSON
+ * ------------------------------------------------------------------------ */
+
+/* Strings obey trim, skip and fold like other parts; the tag stays. */
+static bool add_json(stream_keyer *k, uint32_t part, const unsigned char *text, size_t length) {
+    const key_plan *plan = k->plan;
+    if (!stream__buffer_reserve(&k->key, 4)) return false;
+    size_t at = open_part(k), start = k->key.length;
+    if (!stream__json_canonical(text, length, &k->key)) return false;
+    if (k->key.bytes[start] == 's' && (plan->trim || plan->fold || plan->skip_prefix)) {
+        unsigned char *value = k->key.bytes + start + 1;
+        const unsigned char *p = value;
+        size_t n = k->key.length - start - 1;
+        narrow(plan, part == 0, &p, &n);
+        memmove(value, p, n);
+        if (plan->fold) fold(value, n);
+        k->key.length = start + 1 + n;
+    }
+    close_part(k, at);
+    return true;
+}
+
+static stream_reason json_time(stream_keyer *k, const unsigned char *text, json_slice s, int64_t *time) {
+    const unsigned char *p = text + s.start;
+    size_t length = s.stop - s.start;
+    if (s.start == s.stop) return REASON_NO_TIME;
+    if (*p == '"') {
+        k->value.length = 0;
+        if (!stream__json_canonical(p, length, &k->value)) return REASON_MEMORY;
+        p = k->value.bytes + 1; /* past the tag */
+        length = k->value.length - 1;
+    }
+    return stream__moment_parse(k->plan, p, length, time) ? REASON_NONE : REASON_BAD_TIME;
+}
+
+static stream_reason json_key(stream_keyer *k, const unsigned char *text, const json_slice *parts, uint64_t *out) {
+    const key_plan *plan = k->plan;
+    for (uint32_t i = 0; i < plan->key_count; i++)
+        if (parts[i].start == parts[i].stop) return REASON_NO_FIELD;
+    k->key.length = 0;
+    for (uint32_t i = 0; i < plan->key_count; i++)
+        if (!add_json(k, i, text + parts[i].start, parts[i].stop - parts[i].start)) return REASON_MEMORY;
+    *out = hash(plan, k->key.bytes, k->key.length);
+    return REASON_NONE;
+}
+
+/* One line: text[from..to) whose tokens begin at `tokens`. */
+static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsigned char *text,
+                      uint32_t from, uint32_t to, const uint32_t *tokens) {
+    const key_plan *plan = k->plan;
+    json_slice parts[STREAM_MAX_PARTS + 1];
+    uint32_t where = from;
+    bool blank = *tokens >= to;
+    stream_reason reason = REASON_NONE;
+    if (blank && plan->part_count)
+        reason = plan->key_count ? REASON_NO_FIELD : REASON_NO_TIME;
+    else if (!blank)
+        reason = stream__json_find(text, from, to, tokens, plan->paths, plan->part_count, parts, &where);
+    if (!reason && plan->timed) {
+        where = parts[plan->key_count].start;
+        reason = json_time(k, text, parts[plan->key_count], &block->times[i]);
+    }
+    if (!reason && plan->by_parts)
+        reason = json_key(k, text, parts, &block->hashes[i]);
+    else if (!reason && !hash_single(k, text + from, to - from, &block->hashes[i]))
+        reason = REASON_MEMORY;
+    if (reason == REASON_MEMORY) return false;
+    if (reason) mark_reason(block, i, reason, where > from ? where - from : 0);
+    return true;
+}
+
+/* Line by line, for blocks in which something is wrong: the index of one line cannot be upset by
+ * the quotes of another. */
+static bool json_singly(stream_keyer *k, stream_block *block, size_t first) {
+    static const uint32_t none[] = {UINT32_MAX};
+    for (size_t i = first; i < block->count; i++) {
+        uint32_t length;
+        const unsigned char *p = content(block, i, &length);
+        const uint32_t *tokens = none;
+        switch (stream__json_index(k->json, p, length, &tokens)) {
+        case JSON_INDEX_MEMORY: return false;
+        case JSON_INDEX_UTF8: mark_reason(block, i, REASON_UTF8, 0); continue;
+        case JSON_INDEX_STRING: mark_reason(block, i, REASON_STRING, 0); continue;
+        case JSON_INDEX_EMPTY: tokens = none; break;
+        case JSON_INDEX_OK: break;
+        }
+        if (!json_line(k, block, i, p, 0, length, tokens)) return false;
+    }
+    return true;
+}
+
+static bool json_keys(stream_keyer *k, stream_block *block, size_t first) {
+    const unsigned char *text = block->memory + block->ends[first];
+    uint32_t origin = block->ends[first];
+    const uint32_t *tokens;
+    if (block->batch.terminator[0] != '\n' ||
+        stream__json_index(k->json, text, block->ends[block->count] - origin, &tokens) != JSON_INDEX_OK)
+        return json_singly(k, block, first);
+    for (size_t i = first; i < block->count; i++) {
+        uint32_t length;
+        uint32_t from = (uint32_t)(content(block, i, &length) - text);
+        if (!json_line(k, block, i, text, from, from + length, tokens)) return false;
+        while (*tokens < from + length) tokens++;
+    }
+    return true;
+}
+
+bool stream__keys(stream_keyer *k, stream_block *block) {
+    stream_batch *b = &block->batch;
+    size_t first = block->header;
+    b->hashes = block->hashes;
+    b->times = block->times;
+    if (block->header) mark(block, 0, STREAM_HEADER, REASON_NONE, 0);
+    bool done = k->plan->format == STREAM_JSON ? json_keys(k, block, first)
+                : k->plan->part_count          ? row_keys(k, block, first)
+                                               : whole_keys(k, block, first);
+    size_t last = block->count - 1;
+    if (done && block->open_quote && !(block->header && last == 0)) {
+        b->missing -= b->status && b->status[last] == STREAM_MISSING;
+        b->bad -= b->status && b->status[last] == STREAM_BAD;
+        mark_reason(block, last, REASON_OPEN_QUOTE, 0);
+    }
+    return done;
+}

@@ -1,0 +1,403 @@
+/* reader.c - the pipeline: which thread does which block when.
+ *
+ * Blocks form a ring; block number s lives in slot s % slots. Making one takes
+ * two steps: framing, which must be done in order and so by one thread at a time
+ * (whoever holds `framing`), and keying, which may be done by all at once. A
+ * thread frames a block, lets go, and keys the same block while its bytes are
+ * still in its cache. The caller takes finished blocks in order.
+ *
+ *      slots        ... | taken | ready | keying | framing | free ...
+ *      numbers          taken-1   taken             framed
+ *
+ * With one thread there is one slot, and stream_next() does both steps itself.
+ * With more, the caller lends a hand whenever the block it wants is not ready:
+ * with formats that cost much to read (JSON) it so does its share. It does not
+ * frame from pipes, where it might wait while a finished block lies ready.
+ *
+ * A failure is the outcome of a block like any other, so it comes after every
+ * record that precedes it, whoever meets it first.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stream_internal.h"
+
+enum {
+    BLOCK_SIZE = 256 * 1024, /* measured: larger ones leave the second-level cache */
+    RECORDS_PER_BLOCK = 16384,
+    LEAST_BLOCK = 16,
+    MOST_THREADS = 64
+};
+
+struct stream_reader {
+    stream_options options;
+    key_plan plan;
+    stream_framer framer;
+    source_control control;
+    const char **files;
+    size_t file_count;
+    uint64_t raw_total;
+    bool threaded;
+    bool all_regular;         /* no file ever makes a reader wait */
+
+    stream_block *blocks;
+    size_t slots;
+    stream_keyer keyer;       /* the caller's */
+
+    pthread_mutex_t lock;     /* guards what follows */
+    pthread_cond_t work;      /* a slot is free, or nobody frames any more */
+    pthread_cond_t news;      /* a block is ready, or the input has begun to wait */
+    uint64_t taken;           /* blocks before this number are done with */
+    uint64_t framed;          /* the number of the next block to frame */
+    bool framing;             /* somebody does */
+    bool finished;            /* the last block has been framed */
+    bool waits;               /* framing waits for input */
+    bool holding;             /* the caller has the block taken - 1 */
+    pthread_t *threads;
+    size_t thread_count;
+
+    _Atomic uint64_t records, bytes;
+};
+
+/* ------------------------------------------------------------------------
+ * Making blocks
+ * ------------------------------------------------------------------------ */
+
+/* The second step. It can only fail for want of memory. */
+static void key_block(stream_block *block, stream_keyer *keyer) {
+    block->no_memory = block->outcome == STREAM_BATCH && !stream__keys(keyer, block);
+    if (block->no_memory) block->outcome = STREAM_FAILED;
+}
+
+/* May a block be framed now? */
+static bool can_frame(const stream_reader *r) {
+    return !r->framing && !r->finished && r->framed - (r->taken - r->holding) < r->slots;
+}
+
+/* Make the next block; the lock is held on entry and exit, and not between. */
+static void make_block(stream_reader *r, stream_keyer *keyer) {
+    stream_block *block = &r->blocks[r->framed++ % r->slots];
+    r->framing = true;
+    pthread_mutex_unlock(&r->lock);
+    block->outcome = stream__frame(&r->framer, block, -1);
+    pthread_mutex_lock(&r->lock);
+    r->framing = false;
+    if (block->outcome != STREAM_BATCH) r->finished = true;
+    pthread_cond_signal(&r->work);
+    pthread_mutex_unlock(&r->lock);
+    key_block(block, keyer);
+    pthread_mutex_lock(&r->lock);
+    block->ready = true;
+    pthread_cond_signal(&r->news);
+}
+
+static void *worker(void *context) {
+    stream_reader *r = context;
+    stream_keyer keyer;
+    bool able = stream__keyer_init(&keyer, &r->plan);
+    pthread_mutex_lock(&r->lock);
+    while (able && !atomic_load(&r->control.stopping) && !r->finished) {
+        if (can_frame(r))
+            make_block(r, &keyer);
+        else
+            pthread_cond_wait(&r->work, &r->lock);
+    }
+    pthread_cond_broadcast(&r->work); /* the others are to see that it is over */
+    pthread_mutex_unlock(&r->lock);
+    stream__keyer_release(&keyer);
+    return NULL;
+}
+
+/* Called by the source, before and after it waits for input. */
+static void on_waiting(void *context, bool waits) {
+    stream_reader *r = context;
+    pthread_mutex_lock(&r->lock);
+    r->waits = waits;
+    if (waits) pthread_cond_signal(&r->news);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Called by the source when stream_interrupt() has woken it. */
+static void on_attention(void *context) {
+    stream_reader *r = context;
+    pthread_mutex_lock(&r->lock);
+    pthread_cond_signal(&r->news);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ------------------------------------------------------------------------
+ * Taking them
+ * ------------------------------------------------------------------------ */
+
+/* Hand out a finished block, or what it is instead. */
+static stream_status deliver(stream_reader *r, stream_block *block, const stream_batch **batch,
+                             stream_error *err) {
+    if (block->outcome == STREAM_BATCH) {
+        *batch = &block->batch;
+        uint32_t bytes = block->ends[block->count] - block->ends[0];
+        atomic_fetch_add_explicit(&r->records, block->count - block->header, memory_order_relaxed);
+        atomic_fetch_add_explicit(&r->bytes, bytes, memory_order_relaxed);
+        return STREAM_BATCH;
+    }
+    if (block->outcome == STREAM_FAILED) {
+        if (block->no_memory)
+            stream__no_memory(err);
+        else if (err)
+            *err = r->framer.failure;
+    }
+    return block->outcome;
+}
+
+static struct timespec deadline_after(int timeout_ms) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += timeout_ms / 1000;
+    t.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+    return t;
+}
+
+/* Wait until the block is ready; help meanwhile. The lock is held. */
+static stream_status await(stream_reader *r, stream_block *block, int timeout_ms) {
+    struct timespec deadline = {0};
+    if (timeout_ms > 0) deadline = deadline_after(timeout_ms);
+    while (!block->ready) {
+        if (atomic_exchange(&r->control.interrupted, false)) return STREAM_INTERRUPTED;
+        if (r->all_regular && can_frame(r)) {
+            make_block(r, &r->keyer);
+        } else if (timeout_ms < 0 || !r->waits) {
+            pthread_cond_wait(&r->news, &r->lock);
+        } else if (timeout_ms == 0 ||
+                   (pthread_cond_timedwait(&r->news, &r->lock, &deadline) == ETIMEDOUT && !block->ready)) {
+            return STREAM_IDLE;
+        }
+    }
+    return STREAM_OK;
+}
+
+static stream_status next_threaded(stream_reader *r, int timeout_ms, const stream_batch **batch,
+                                   stream_error *err) {
+    pthread_mutex_lock(&r->lock);
+    if (r->holding) {
+        r->holding = false;
+        r->blocks[(r->taken - 1) % r->slots].ready = false;
+        pthread_cond_signal(&r->work);
+    }
+    stream_block *block = &r->blocks[r->taken % r->slots];
+    stream_status status = await(r, block, timeout_ms);
+    if (status == STREAM_OK && block->outcome == STREAM_BATCH) {
+        r->taken++;
+        r->holding = true;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return status == STREAM_OK ? deliver(r, block, batch, err) : status;
+}
+
+static stream_status next_alone(stream_reader *r, int timeout_ms, const stream_batch **batch,
+                                stream_error *err) {
+    stream_block *block = &r->blocks[0];
+    if (!r->finished) {
+        do { /* a wake-up may be left over from a call that was answered already */
+            block->outcome = stream__frame(&r->framer, block, timeout_ms);
+        } while (block->outcome == STREAM_INTERRUPTED &&
+                 !atomic_exchange(&r->control.interrupted, false));
+        key_block(block, &r->keyer);
+        r->finished = block->outcome == STREAM_END || block->outcome == STREAM_FAILED;
+    }
+    return deliver(r, block, batch, err);
+}
+
+stream_status stream_next(stream_reader *r, int timeout_ms, const stream_batch **batch,
+                          stream_error *err) {
+    *batch = NULL;
+    if (atomic_exchange(&r->control.interrupted, false)) return STREAM_INTERRUPTED;
+    return r->threaded ? next_threaded(r, timeout_ms, batch, err)
+                       : next_alone(r, timeout_ms, batch, err);
+}
+
+/* ------------------------------------------------------------------------
+ * Asking
+ * ------------------------------------------------------------------------ */
+
+void stream_record_error(const stream_reader *r, const stream_batch *batch, size_t i,
+                         stream_error *err) {
+    static const char *const texts[] = {
+#define STREAM_REASON_TEXT(name, status, text) text,
+        STREAM_REASON_LIST(STREAM_REASON_TEXT)
+#undef STREAM_REASON_TEXT
+    };
+    const stream_block *block = NULL;
+    for (size_t s = 0; s < r->slots; s++)
+        if (&r->blocks[s].batch == batch) block = &r->blocks[s];
+    bool marked = block && batch->status && batch->status[i] != STREAM_RECORD_OK;
+    uint64_t record = batch->first_record + i;
+    uint64_t offset = batch->first_offset + (batch->offsets[i] - batch->offsets[0]);
+    uint64_t where = offset + (marked ? block->where[i] : 0);
+    char place[40] = "";
+    if (where != offset) snprintf(place, sizeof place, " (byte %llu)", (unsigned long long)where);
+    stream__fail(err, 0, "record %llu of " STREAM_NAME_FORMAT " (at byte %llu): %s%s",
+                 (unsigned long long)record, batch->file, (unsigned long long)offset,
+                 texts[marked ? block->reason[i] : REASON_NONE], place);
+    err->record = record;
+    err->offset = where;
+    snprintf(err->file, sizeof err->file, "%s", batch->file);
+}
+
+void stream_interrupt(stream_reader *r) {
+    int saved = errno;
+    uint64_t one = 1;
+    atomic_store(&r->control.interrupted, true);
+    ssize_t n = write(r->control.wake_fd, &one, sizeof one);
+    (void)n;
+    errno = saved;
+}
+
+void stream_get_progress(const stream_reader *r, stream_progress *p) {
+    p->raw_bytes = atomic_load_explicit(&r->control.raw_bytes, memory_order_relaxed);
+    p->raw_total = r->raw_total;
+    p->records = atomic_load_explicit(&r->records, memory_order_relaxed);
+    p->bytes = atomic_load_explicit(&r->bytes, memory_order_relaxed);
+}
+
+/* ------------------------------------------------------------------------
+ * Opening and closing
+ * ------------------------------------------------------------------------ */
+
+/* Every file must be there now, though it is opened only when its turn comes. */
+static stream_status check_files(stream_reader *r, stream_error *err) {
+    bool sized = true;
+    for (size_t i = 0; i < r->file_count; i++) {
+        struct stat st;
+        const char *name = r->files[i];
+        bool in = !strcmp(name, "-");
+        if ((in ? fstat(STDIN_FILENO, &st) : stat(name, &st)) != 0 || (!in && access(name, R_OK) != 0)) {
+            int e = errno;
+            stream__fail(err, e, "cannot read " STREAM_NAME_FORMAT ": %s", name, strerror(e));
+            snprintf(err->file, sizeof err->file, "%s", name);
+            return STREAM_FAILED;
+        }
+        if (S_ISDIR(st.st_mode)) {
+            stream__fail(err, EISDIR, "cannot read " STREAM_NAME_FORMAT ": it is a directory; name the files in it", name);
+            snprintf(err->file, sizeof err->file, "%s", name);
+            return STREAM_FAILED;
+        }
+        sized = sized && S_ISREG(st.st_mode);
+        r->raw_total += (uint64_t)st.st_size;
+    }
+    r->all_regular = sized;
+    if (!sized) r->raw_total = 0;
+    return STREAM_OK;
+}
+
+static stream_status make_slots(stream_reader *r, stream_error *err) {
+    size_t size = r->options.block_size ? r->options.block_size : BLOCK_SIZE;
+    if (size < LEAST_BLOCK) size = LEAST_BLOCK;
+    size_t records = size >= BLOCK_SIZE / 4 ? RECORDS_PER_BLOCK : 128;
+    unsigned threads = r->options.threads < 1 ? 1 : r->options.threads;
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    r->threaded = threads > 1;
+    r->thread_count = 0;
+    r->slots = threads == 1 ? 1 : 2 * threads;
+    r->blocks = calloc(r->slots, sizeof *r->blocks);
+    r->threads = calloc(threads, sizeof *r->threads);
+    if (!r->blocks || !r->threads) return stream__no_memory(err);
+    for (size_t i = 0; i < r->slots; i++)
+        if (!stream__block_init(&r->blocks[i], size, records, r->plan.timed)) return stream__no_memory(err);
+    if (!stream__keyer_init(&r->keyer, &r->plan)) return stream__no_memory(err);
+    return stream__framer_init(&r->framer, &r->options, &r->plan, r->files, r->file_count,
+                               &r->control, size, records, err);
+}
+
+static stream_status start_threads(stream_reader *r, stream_error *err) {
+    if (!r->threaded) return STREAM_OK;
+    r->control.waiting = on_waiting;
+    r->control.attention = on_attention;
+    r->control.context = r;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = 0;
+    unsigned wanted = (unsigned)r->slots / 2 - 1;
+    while (r->thread_count < wanted && !failed) {
+        failed = pthread_create(&r->threads[r->thread_count], NULL, worker, r);
+        if (!failed) r->thread_count++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) return stream__fail(err, failed, "cannot start a thread: %s; try fewer --threads", strerror(failed));
+    return STREAM_OK;
+}
+
+/* Options, the texts they point to parsed, and the list of files. */
+static stream_status copy_options(stream_reader *r, const stream_options *options,
+                                  const char *const *files, size_t file_count, stream_error *err) {
+    static const char *const standard_input[] = {"-"};
+    r->options = *options;
+    if (file_count == 0) {
+        files = standard_input;
+        file_count = 1;
+    }
+    r->files = malloc(file_count * sizeof *r->files);
+    if (!r->files) return stream__no_memory(err);
+    memcpy(r->files, files, file_count * sizeof *r->files);
+    r->file_count = file_count;
+    if (stream__plan_init(&r->plan, options, err)) return STREAM_FAILED;
+    r->options.key = r->options.time_field = r->options.time_format = NULL; /* the caller's */
+    return STREAM_OK;
+}
+
+stream_status stream_open(stream_reader **out, const stream_options *options,
+                          const char *const *files, size_t file_count, stream_error *err) {
+    *out = NULL;
+    stream_reader *r = calloc(1, sizeof *r);
+    if (!r) return stream__no_memory(err);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->work, NULL);
+    pthread_cond_init(&r->news, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    r->control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    stream_status status = STREAM_OK;
+    if (r->control.wake_fd < 0) status = stream__fail(err, errno, "cannot make an eventfd: %s", strerror(errno));
+    if (!status) status = copy_options(r, options, files, file_count, err);
+    if (!status) status = check_files(r, err);
+    if (!status) status = make_slots(r, err);
+    if (!status) status = start_threads(r, err);
+    if (status) {
+        stream_close(r);
+        return STREAM_FAILED;
+    }
+    *out = r;
+    return STREAM_OK;
+}
+
+void stream_close(stream_reader *r) {
+    if (!r) return;
+    pthread_mutex_lock(&r->lock);
+    atomic_store(&r->control.stopping, true);
+    pthread_cond_broadcast(&r->work);
+    pthread_mutex_unlock(&r->lock);
+    if (r->control.wake_fd >= 0) stream_interrupt(r);
+    for (size_t i = 0; i < r->thread_count; i++) pthread_join(r->threads[i], NULL);
+    stream__framer_release(&r->framer);
+    stream__keyer_release(&r->keyer);
+    for (size_t i = 0; i < r->slots && r->blocks; i++) stream__block_release(&r->blocks[i]);
+    stream__plan_release(&r->plan);
+    if (r->control.wake_fd >= 0) close(r->control.wake_fd);
+    pthread_cond_destroy(&r->news);
+    pthread_cond_destroy(&r->work);
+    pthread_mutex_destroy(&r->lock);
+    free(r->blocks);
+    free(r->threads);
+    free(r->files);
+    free(r);
+}

@@ -1,0 +1,93 @@
+# Bad input: one clear line, exit 2, and nothing lost or left half-written.
+. "$(dirname "$0")/lib.sh"
+m=--memory=1M
+printf 'a\nb\n' >in
+
+trouble missing "dedup: cannot read 'nothing': No such file or directory" dedup $m nothing
+is missing-no-output "" "$(cat out)"
+run dedup $m in nothing; is missing-second-code 2 $rc; is missing-second-output "" "$(cat out)"
+mkdir dir; trouble_like directory "dedup: *'dir'*directory*" dedup $m dir
+if command -v setpriv >/dev/null && [[ $(id -u) == 0 ]]; then
+  chmod 755 . ; cp in secret; chmod 600 secret; cp "$WEIR" ./weir; chmod 755 weir
+  if setpriv --reuid=65534 --regid=65534 --clear-groups ./weir --version >/dev/null 2>&1; then
+    setpriv --reuid=65534 --regid=65534 --clear-groups ./weir dedup $m secret >out 2>err; rc=$?
+    is unreadable-code 2 $rc; is unreadable "weir: dedup: cannot read 'secret': Permission denied" "$(cat err)"
+    setpriv --reuid=65534 --regid=65534 --clear-groups ./weir dedup $m -o new in >out 2>err; rc=$?
+    is unwritable-code 2 $rc
+    is unwritable "weir: dedup: cannot create 'new': Permission denied" "$(cat err)"
+  else skip unreadable "nobody cannot run a program here"; fi
+  rm -f weir secret
+elif [[ $(id -u) != 0 ]]; then
+  cp in secret; chmod 000 secret
+  trouble unreadable "dedup: cannot read 'secret': Permission denied" dedup $m secret; rm -f secret
+else skip unreadable "running as root, without setpriv"; fi
+
+# a file that vanishes between the beginning and its turn
+mkfifo first; cp in second
+"$WEIR" dedup $m first second >out 2>err & pid=$!
+exec 9>first; printf 'x\n' >&9; sleep 0.3; rm second; exec 9>&-
+wait $pid; is vanished-code 2 $?; is vanished "weir: dedup: cannot read 'second': No such file or directory" "$(cat err)"
+is vanished-output x "$(cat out)"
+
+# damaged compression
+seq 1 100000 >n; gzip -k n
+head -c 20000 n.gz >cut.gz; trouble_like gzip-cut "dedup: *cut.gz*" dedup --memory 16M cut.gz
+cp n.gz bad.gz; printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=9000 conv=notrunc 2>/dev/null
+trouble_like gzip-bad "dedup: *bad.gz*" dedup --memory 16M bad.gz
+(cat n.gz; echo rubbish) >more.gz; trouble_like gzip-rubbish "dedup: *more.gz*" dedup --memory 16M more.gz
+if command -v zstd >/dev/null; then
+  zstd -q n; head -c 20000 n.zst >cut.zst; trouble_like zstd-cut "dedup: *cut.zst*" dedup --memory 16M cut.zst
+  cp n.zst bad.zst; printf 'XXXXXXXX' | dd of=bad.zst bs=1 seek=9000 conv=notrunc 2>/dev/null
+  trouble_like zstd-bad "dedup: *bad.zst*" dedup --memory 16M bad.zst
+fi
+echo old >keep; run dedup --memory 16M -o keep cut.gz; is gzip-cut-code 2 $rc; is gzip-cut-old old "$(cat keep)"
+
+# records
+head -c 3000 /dev/zero | tr '\0' x >long
+trouble_like too-long "dedup: record 1 of 'long' (at byte 0) is longer than *--max-record" dedup $m --max-record 2000 long
+gives just-fits "$(cat long)" dedup $m --max-record 3000 long
+printf 'abcde' >f.bin; trouble_like fixed-truncated "dedup: record 2 of 'f.bin' (at byte 3) is cut short*" dedup $m --format fixed:3 f.bin
+is fixed-truncated-before abc "$(cat out)"
+printf '\5\0\0\0ab' >l.bin; trouble_like len32-truncated "dedup: record 1 of 'l.bin' (at byte 0) is cut short*" dedup $m --format len32 l.bin
+printf '\377\377\377\377ab' >h.bin; trouble_like len32-huge "dedup: record 1 of 'h.bin' (at byte 0) is longer than 64M*--max-record" dedup $m --format len32 h.bin
+printf 'a,"b\n' >q.csv; trouble_like csv-open-quote "dedup: record 1 of 'q.csv' (at byte 0): a quote is not closed*" dedup $m --format csv --key 1 q.csv
+
+# memory
+trouble_like memory-machine "dedup: *memory*" dedup --memory 100T in
+trouble_like memory-small "dedup: *memory=1*1K*" dedup --memory 1 in
+
+# the disk is full
+if [[ -w /dev/full ]]; then
+  "$WEIR" dedup --memory 16M n >/dev/full 2>err; is full-code 2 $?
+  is full "weir: dedup: cannot write standard output: No space left on device" "$(sed "s/;.*//" err)"
+  trouble_like full-file "dedup: cannot write '/dev/full': No space left on device; *" dedup --memory 16M -o /dev/full n
+  "$WEIR" dedup $m --state fs.weir in >/dev/full 2>err; is full-state-code 2 $?
+  [[ -e fs.weir ]] && no full-state "the state claims what was not written" || ok full-state
+fi
+if [[ $(id -u) == 0 ]] && mkdir disk && mount -t tmpfs -o size=256k tmpfs disk 2>/dev/null; then
+  echo old >disk/out
+  trouble_like disk-full "dedup: cannot write 'disk/out': No space left on device; *" dedup --memory 16M -o disk/out n
+  is disk-full-old old "$(cat disk/out)"; only_files disk-full-no-rubbish disk out
+  run dedup --memory 16M --state disk/s.weir -o o n; is state-full-code 2 $rc
+  only_files state-full-no-rubbish disk out
+  # the state is saved until the disk is full: the output ends where the state does
+  seq 1 2000000 >big
+  run dedup --memory 64K -q --fpr 1% --state disk/s.weir --save-every 1ms -o disk/o2 big; is cut-back-code 2 $rc
+  if [[ -e disk/s.weir ]]; then
+    run inspect --json disk/s.weir
+    is cut-back "$(grep -o '"output.offset":"[0-9]*"' out | tr -dc 0-9)" "$(stat -c %s disk/o2)"
+  else only_files cut-back disk out; fi
+  umount disk
+else skip disk-full "no tmpfs of our own"; fi
+
+# output and input are the same file
+printf 'a\na\nb\n' >self; run dedup $m -o self self; is in-place-code 0 $rc; is in-place $'a\nb' "$(cat self)"
+trouble in-place-state "dedup: 'self' is both input and output; write to another file" dedup $m --state is.weir -o self self
+"$WEIR" dedup $m self >>self 2>err; is append-to-input-code 2 $?
+trouble output-directory "dedup: cannot write to 'dir': it is a directory" dedup $m -o dir in
+trouble_like output-nowhere "dedup: cannot create 'nowhere/x': No such file or directory" dedup $m -o nowhere/x in
+# a failed run leaves the old file, and no other
+mkdir dir2; echo old >dir2/x; printf '{"a":1}\n{' >half.json
+run dedup $m --format json -o dir2/x half.json; is failed-code 2 $rc; is failed-old old "$(cat dir2/x)"; only_files failed-no-rubbish dir2 x
+run dedup $m --format json -o dir2/y half.json; only_files failed-no-file dir2 x
+finish

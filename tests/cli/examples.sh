@@ -1,0 +1,21 @@
+# The examples of the manual really run.
+. "$(dirname "$0")/lib.sh"
+mkdir bin; ln -s "$WEIR" bin/weir; PATH=$work/bin:$PATH
+for f in access yesterday a b; do for i in 1 2 3 4 5 2 3; do echo "$f GET /$i"; done >$f.log; done
+printf 'user,day,url\n1,mon,/a\n1,mon,/b\n2,mon,/a\n' >events.csv; gzip -k events.csv
+printf '{"id":7,"at":"2026-01-01T00:00:00Z"}\n{"id":7,"at":"2026-01-01T00:10:00Z"}\n' >events.json
+printf 'x\n' | weir dedup --memory 1M --state seen.weir >/dev/null
+count=0
+for page in dedup inspect merge weir filters; do
+  # commands stand indented by eight columns; a backslash continues them
+  weir help $page | awk '/^        weir / || more { sub(/^ +/, ""); more = sub(/\\$/, ""); printf "%s%s", $0, more ? "" : "\n" }' >commands
+  while read -r line; do
+    [[ $line == weir\ * ]] || continue
+    count=$((count + 1))
+    [[ $line == *--state\ seen.weir* && $line != *--exit-code* ]] && rm -f seen.weir
+    if bash -c "$line" >out 2>err </dev/null && ! grep -q '^weir: .*\(unknown\|cannot\)' err; then ok "$line"; else no "$line" "$(head -1 err)"; fi
+    [[ -e seen.weir ]] || weir dedup --memory 1M --state seen.weir access.log >/dev/null
+  done <commands
+done
+((count >= 15)) && ok examples-found || no examples-found "only $count"
+finish

@@ -1,0 +1,47 @@
+# weir inspect and weir merge.
+. "$(dirname "$0")/lib.sh"
+printf 'a\nb\na\n' >in; printf 'c\n' >in2
+run dedup --memory 1M --seed 5 --audit=1/1 --state s.weir in
+run inspect s.weir; is inspect-code 0 $rc
+is inspect-first "s.weir: 3 parts, every byte checked" "$(head -1 out)"
+for t in '^filter (' '  spec  *recent:memory=1M,fpr=0.0001%,seed=5,' '  offered  *3$' '  seen  *1 (33.33%)' 'nothing forgotten' '^audit (' '  false positives 0% (95% interval' "^note 'run' (" '  records  *3$' '  complete  *yes$'; do
+  grep -q -- "$t" out && ok "inspect '$t'" || no "inspect '$t'" "not there"
+done
+run inspect --json s.weir
+if command -v python3 >/dev/null; then
+  python3 - <<'PY' >verdict 2>&1
+import json
+d = json.load(open("out"))
+assert d["file"] == "s.weir"
+f, a, n = d["parts"]
+assert (f["kind"], f["filter"], f["offered"], f["seen"], f["overfull"]) == ("filter", "recent", 3, 1, False)
+assert all(set(v) == {"value", "meaning"} for v in f["details"].values()) and f["details"]
+assert a["kind"] == "audit" and a["report"]["firsts"] == 2 and a["report"]["repeats"] == 1
+assert n["kind"] == "note" and n["values"]["records"] == "3" and n["values"]["format"] == "lines"
+print("good")
+PY
+  is inspect-json good "$(cat verdict)"
+else skip inspect-json "python3 is not installed"; fi
+run inspect s.weir s.weir; is inspect-two 2 "$(grep -c 'every byte checked' out)"
+trouble inspect-none "inspect: a snapshot is missing: weir inspect FILE" inspect
+trouble inspect-missing "inspect: cannot open 'nothing': No such file or directory" inspect nothing
+trouble inspect-other "inspect: 'in' is not a weir snapshot" inspect in
+head -c 200 s.weir >cut; trouble_like inspect-cut "inspect: *'cut'*" inspect cut
+
+b=(--filter bloom --memory 64K --seed 5 -q)
+run dedup "${b[@]}" --state a.weir in; run dedup "${b[@]}" --state b.weir in2
+run merge -q -o both.weir a.weir b.weir; is merge-code 0 $rc; is merge-quiet "" "$(cat err)"
+printf 'a\nc\nd\n' >next; gives merge-knows 'd\n' dedup --state both.weir next
+run merge -o both2.weir a.weir b.weir
+is merge-says "weir: merge: only filters were joined; audits, and how far a run had come, are left out of 'both2.weir'" "$(cat err)"
+run merge -q -o a.weir a.weir b.weir; is merge-onto-itself 0 $rc
+gives merge-onto-itself-knows 'd\n' dedup --state a.weir next
+run dedup --filter bloom --memory 64K --seed 6 --state other.weir in
+trouble_like merge-other-seed "merge: 'b.weir' and 'other.weir': cannot merge*" merge -q -o x.weir b.weir other.weir
+trouble_like merge-other-kind "merge: 'b.weir' and 's.weir': cannot merge a 'bloom' filter with a 'recent' filter" merge -q -o x.weir b.weir s.weir
+cp s.weir s2.weir; trouble_like merge-unable "merge: 's.weir' and 's2.weir': 'recent' filters cannot be merged: *" merge -q -o x.weir s.weir s2.weir
+[[ -e x.weir || -e x.weir.lock ]] && no merge-nothing-written "$(ls x.*)" || ok merge-nothing-written
+trouble merge-no-output "merge: say where to write the result: weir merge -o OUT A B..." merge a.weir b.weir
+trouble merge-one "merge: at least two snapshots are needed: weir merge -o OUT A B..." merge -o x a.weir
+trouble merge-missing "merge: cannot open 'nothing': No such file or directory" merge -o x a.weir nothing
+finish

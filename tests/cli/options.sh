@@ -1,0 +1,63 @@
+# The parser: every way to write an option, and what it says about wrong ones.
+. "$(dirname "$0")/lib.sh"
+
+printf 'a\nb\na\n' >in
+gives long-value 'a\nb\n' dedup --memory 1M in
+gives long-equals 'a\nb\n' dedup --memory=1M in
+gives short-value 'a\nb\n' dedup -m 1M in
+gives short-joined 'a\nb\n' dedup -m1M in
+gives options-after-operands 'a\nb\n' dedup in --memory 1M
+gives short-cluster 'a\nb\na\n' dedup -qzm1M in
+cp in ./-odd
+gives double-dash 'a\nb\n' dedup --memory 1M -- -odd
+gives dash-output 'a\nb\n' dedup -m1M -o - in
+run dedup -ofile in; is short-output-code 0 $rc; same short-output file <(printf 'a\nb\n')
+"$WEIR" dedup -m1M - <in >out; is dash-is-stdin $'a\nb' "$(cat out)"
+"$WEIR" dedup -m1M <in >out; is no-file-is-stdin $'a\nb' "$(cat out)"
+"$WEIR" dedup -m1M in - <in >out; is stdin-among-files $'a\nb' "$(cat out)"
+
+trouble unknown-option "dedup: unknown option '--memroy'; did you mean '--memory'?" dedup --memroy 1M in
+trouble unknown-option-far "dedup: unknown option '--xyzzy'; see 'weir help dedup'" dedup --xyzzy in
+trouble unknown-short "dedup: unknown option '-x'; see 'weir help dedup'" dedup -x in
+trouble missing-value "dedup: --memory needs a value: --memory SIZE" dedup in --memory
+trouble missing-short-value "dedup: -o needs a value: -o FILE" dedup in -o
+trouble value-of-flag "dedup: --trim takes no value, but got 'yes'" dedup --trim=yes in
+trouble wrong-choice "dedup: --emit cannot be 'sen'; did you mean 'seen'?" dedup --emit sen in
+trouble wrong-choice-far "dedup: --emit cannot be 'everything'; it is one of new|seen|all|verdicts" dedup --emit everything in
+trouble unknown-command "unknown command 'dedpu'; did you mean 'dedup'?" dedpu in
+trouble unknown-command-far "unknown command 'count'; see 'weir help'" count in
+trouble unknown-main-option "unknown option '--versoin'; did you mean '--version'?" --versoin
+
+trouble bad-memory "dedup: --memory: 'much' is not a size such as 64M or 1.5G" dedup --memory much in
+trouble bad-fpr-text "dedup: --fpr: 'few' is not a rate such as 1% or 0.01" dedup --fpr few in
+for r in 0 1 100% 2; do
+  trouble "fpr-$r" "dedup: --fpr cannot be '$r'; it is a rate between 0 and 1, such as 0.01%" dedup --fpr $r in
+done
+trouble_like fpr-too-high "dedup: fpr=90% is out of range; *" dedup --fpr 90% in
+trouble_like memory-too-small "dedup: memory=10 is out of range; *1K*" dedup --memory 10 in
+trouble_like memory-too-large "dedup: *" dedup --memory 900T in
+trouble_like unknown-filter "dedup: unknown filter 'stabel'; did you mean 'stable'?" dedup --filter stabel in
+trouble_like unknown-filter-option "dedup: unknown option of filter 'stable' 'mox'; did you mean 'max'?" dedup --filter stable:mox=1 in
+trouble spec-conflict "dedup: --memory 2M and memory=1M in --filter 'stable:memory=1M' disagree; give it once" dedup --memory 2M --filter stable:memory=1M in
+gives spec-agrees 'a\nb\n' dedup --memory 1024K --filter stable:memory=1M in
+gives spec-alone 'a\nb\n' dedup --filter bloom:memory=1M,fpr=1% in
+trouble window-of-bloom "dedup: --window does not go with the filter 'bloom', which has no 'window'; see 'weir help filters'" dedup --filter bloom --window 10m in
+trouble_like bad-seed "dedup: seed=x is not a number*" dedup --seed x in
+trouble bad-threads "dedup: --threads cannot be '0'; it goes from 1 to 256" dedup --threads 0 in
+trouble bad-max-record "dedup: --max-record cannot be '2G'; it goes from 1 to 1G" dedup --max-record 2G in
+trouble bad-save-every "dedup: --save-every: '10' is not a duration such as 30s or 1m30s (units d h m s ms)" dedup --save-every 10 in
+trouble short-save-every "dedup: --save-every cannot be '10us'; it is at least 1ms" dedup --save-every 10us in
+trouble_like bad-format "dedup: *'csvv'*csv*" dedup --format csvv in
+trouble bad-audit "dedup: --audit cannot be '1/100'; N is a power of two, such as 64 or 128" dedup --audit=1/100 in
+trouble header-of-lines "dedup: --header goes with --format csv or tsv" dedup --header in
+trouble null-of-csv "dedup: -z goes with --format lines or json" dedup -z --format csv in
+trouble key-of-lines "dedup: --key goes with --format csv, tsv or json; lines have no columns" dedup --key 1 in
+trouble resume-without-state "dedup: --resume needs --state FILE to continue from" dedup --resume -o x in
+trouble resume-without-output "dedup: --resume needs --output FILE to continue" dedup --resume --state s in
+trouble time-without-window "dedup: --time goes with a --window that is a duration, such as --window 1h" dedup --format csv --time 1 in
+trouble lateness-without-time "dedup: --lateness goes with --time" dedup --lateness 1s in
+trouble time-format-without-time "dedup: --time-format goes with --time" dedup --time-format iso in
+run dedup in --exit-code -m1M; is exit-code-new 0 $rc
+run dedup --exit-code -m1M /dev/null; is exit-code-nothing 1 $rc
+run dedup --state s -m1M in; run dedup --state s --exit-code in; is exit-code-all-seen 1 $rc
+finish

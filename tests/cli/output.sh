@@ -1,0 +1,17 @@
+# The output file: replaced as a whole, its links and rights kept.
+. "$(dirname "$0")/lib.sh"
+m=--memory=1M
+printf 'a\nb\na\n' >in
+run dedup $m -o new in; is new-file $'a\nb' "$(cat new)"
+umask 022; run dedup $m -o new2 in; is new-mode 644 "$(stat -c %a new2)"
+echo old >kept; chmod 640 kept; run dedup $m -o kept in; is kept-mode 640 "$(stat -c %a kept)"
+echo old >target; ln -s target link; run dedup $m -o link in
+[[ -L link ]] && ok link-kept || no link-kept "it was replaced"; is link-target $'a\nb' "$(cat target)"
+mkfifo fifo; cat fifo >got & run dedup $m -o fifo in; wait; is fifo $'a\nb' "$(cat got)"
+[[ -p fifo ]] && ok fifo-kept || no fifo-kept "it was replaced"
+gives device '' dedup $m -o /dev/null in
+# records that have come through a pipe are passed on at once
+mkfifo pipe; "$WEIR" dedup $m <pipe >live & pid=$!
+exec 9>pipe; printf 'x\n' >&9; for _ in {1..60}; do [[ -s live ]] && break; sleep 0.05; done
+is live-output x "$(cat live)"; exec 9>&-; wait $pid
+finish

@@ -1,0 +1,88 @@
+# --resume: a run killed at any time and started again gives what one run gives.
+. "$(dirname "$0")/lib.sh"
+n=${RECORDS:-400000}
+rounds=${ROUNDS:-12}
+RANDOM=${SEED:-7}
+
+awk -v n="$n" 'BEGIN { s = 12345; for (i = 0; i < n; i++) { s = (s * 1103515245 + 12345) % 2147483648; print "key-" int(s / 65536) % 20000 "," i % 1000 } }' >in.lines
+(echo id,n; cat in.lines) >in.csv
+gzip -k1 in.lines
+
+# loop CASE OUTPUT ARGS...: kill and resume until it is done
+loop() {
+  local name=$1 output=$2 midway=0 code pid
+  shift 2
+  rm -f s.weir "$output"
+  for ((i = 0; i < 200; i++)); do
+    "$WEIR" dedup --resume --state s.weir --save-every 5ms -o "$output" "$@" 2>err & pid=$!
+    if ((i < rounds)); then
+      sleep "0.0$((RANDOM % 90 + 5))"
+      kill -9 $pid 2>/dev/null
+    fi
+    wait $pid 2>/dev/null; code=$?
+    if ((code == 137)); then
+      [[ -e s.weir ]] && "$WEIR" inspect s.weir | grep -q '^  complete  *no$' && midway=$((midway + 1))
+      continue
+    fi
+    ((code == 0)) && break
+    no "$name" "exit $code: $(cat err)"; return
+  done
+  if ((midway > 0)); then ok "$name-killed-midway"; else skip "$name-killed-midway" "it was too fast"; fi
+}
+
+# 16K do not hold 20000 keys: the filter forgets, and must forget the same
+o=(--filter "${FILTER:-recent}" --memory 16K --seed 3 -q)
+run dedup "${o[@]}" in.lines; cp out want.lines
+loop lines out.lines "${o[@]}" in.lines; same lines-same want.lines out.lines
+run dedup "${o[@]}" --emit all in.lines; cp out want.all
+loop all out.all "${o[@]}" --emit all --threads 1 in.lines; same all-same want.all out.all
+run dedup "${o[@]}" --format csv --header -k id in.csv; cp out want.csv
+loop csv out.csv "${o[@]}" --format csv --header -k id in.csv; same csv-same want.csv out.csv
+loop gz out.gz.lines "${o[@]}" in.lines.gz; same gz-input-same want.lines out.gz.lines
+run dedup "${o[@]}" in.lines in.lines.gz; cp out want.two
+loop two out.two "${o[@]}" in.lines in.lines.gz; same two-files-same want.two out.two
+loop gzip-out out.gz "${o[@]}" --compress gzip in.lines
+gzip -dc out.gz >plain; same gzip-output-same want.lines plain
+if command -v zstd >/dev/null; then
+  loop zstd-out out.zst "${o[@]}" --compress zstd in.lines
+  zstd -qdc out.zst >plain; same zstd-output-same want.lines plain
+else skip zstd "zstd is not installed"; fi
+if [[ ${FILTER:-recent} == recent ]]; then
+  loop window out.w "${o[@]}" --window 5K in.lines
+  run dedup "${o[@]}" --window 5K in.lines; same window-same out out.w
+fi
+loop audit out.a "${o[@]}" --audit=1/4 in.lines
+grep '^audit' err >got; run dedup "${o[@]}" --audit=1/4 in.lines; grep '^audit' err >want; same audit-same want got
+is audit-totals "$n" "$(awk '/^records/ { gsub(",", "", $2); print $2 }' err)"
+
+# finished: again is nothing to do; more at the end of the file is read from there
+rm -f s.weir; head -1000 in.lines >grow
+run dedup --resume --state s.weir -o g "${o[@]}" grow; cp g g1
+run dedup --resume --state s.weir -o g "${o[@]}" grow; is again-code 0 $rc; same again-same g1 g
+head -2000 in.lines >grow
+run dedup --resume --state s.weir -o g "${o[@]}" grow; cp g g2
+run dedup "${o[@]}" grow; same grown-same out g2
+
+# refusals name the difference
+"$WEIR" dedup --memory 64M --state r.weir --save-every 1ms -o r.out in.lines & pid=$!
+for _ in {1..200}; do [[ -e r.weir ]] && break; sleep 0.01; done
+kill -TERM $pid; wait $pid; code=$?
+if ((code == 143)); then
+  trouble_like without-resume "dedup: the run that wrote the state file 'r.weir' was stopped after * records; add --resume to finish it, or remove the file to start over" dedup --state r.weir -o r.out in.lines
+  trouble other-output "dedup: cannot resume: the run that wrote 'r.weir' was made with --output r.out, not q.out" dedup --resume --state r.weir -o q.out in.lines
+  trouble other-emit "dedup: cannot resume: the run that wrote 'r.weir' was made with --emit new, not seen" dedup --resume --state r.weir -o r.out --emit seen in.lines
+  trouble other-input "dedup: cannot resume the run that wrote 'r.weir': its input was 'in.lines', not 'in.csv'" dedup --resume --state r.weir -o r.out in.csv
+  trouble more-input "dedup: cannot resume the run that wrote 'r.weir': it had 1 input files, not 2" dedup --resume --state r.weir -o r.out in.lines in.csv
+  mv in.lines x; head -c 1000 x >in.lines
+  trouble changed-input "dedup: cannot resume the run that wrote 'r.weir': its input 'in.lines' has changed since" dedup --resume --state r.weir -o r.out in.lines
+  sed 1s/k/K/ x >in.lines
+  trouble changed-head "dedup: cannot resume the run that wrote 'r.weir': its input 'in.lines' has changed since" dedup --resume --state r.weir -o r.out in.lines
+  mv x in.lines
+  mv r.out moved; trouble_like lost-output "dedup: *r.out*" dedup --resume --state r.weir -o r.out in.lines
+  head -c 10 moved >r.out; trouble_like short-output "dedup: *r.out*" dedup --resume --state r.weir -o r.out in.lines
+  mv moved r.out
+  run dedup --resume --state r.weir -o r.out in.lines; is resumed-code 0 $rc
+  awk '!s[$0]++' in.lines >want; same resumed-same want r.out
+else no refusals "the run ended with $code before it could be stopped"; fi
+trouble resume-pipe "dedup: --resume reads files and writes a file; pipes and devices cannot be continued" dedup --resume --state p.weir --memory 1M -o p.out -
+finish

@@ -1,0 +1,46 @@
+# Stopped by a signal: what was done is written and saved, nothing is left behind.
+. "$(dirname "$0")/lib.sh"
+
+# feed NAME SIGNAL CODE: a run on a pipe gets the signal after two records
+feed() {
+  local name=$1 signal=$2 code=$3 pid
+  rm -f pipe s.weir got; mkfifo pipe
+  # a job in the background ignores SIGINT unless it is told not to
+  (trap - INT; exec "$WEIR" dedup --memory 1M --state s.weir <pipe >got 2>err) & pid=$!
+  exec 9>pipe; printf 'a\nb\na\n' >&9
+  for _ in {1..100}; do [[ $(wc -l <got) == 2 ]] && break; sleep 0.05; done
+  kill -"$signal" $pid; wait $pid; is "$name-code" "$code" $?
+  exec 9>&-
+  is "$name-output" $'a\nb' "$(cat got)"
+  is "$name-quiet" "" "$(cat err)"
+  [[ -e s.weir.lock ]] && no "$name-lock" "left behind" || ok "$name-lock"
+  printf 'a\nc\n' >next; gives "$name-state" 'c\n' dedup --state s.weir next
+}
+set -m # so that background jobs do not ignore SIGINT
+feed term TERM 143
+feed int INT 130
+feed hup HUP 129
+
+# an output file without a state is left as it was
+rm -f pipe; mkfifo pipe; mkdir o; echo old >o/out.txt
+"$WEIR" dedup --memory 1M -o o/out.txt <pipe & pid=$!
+exec 9>pipe; printf 'a\n' >&9; for _ in {1..100}; do (($(ls -A o | wc -l) == 2)) && break; sleep 0.05; done
+kill -TERM $pid; wait $pid; is file-code 143 $?; exec 9>&-
+is file-old old "$(cat o/out.txt)"; only_files file-no-rubbish o out.txt
+
+# a second signal ends a run that cannot finish, and still leaves no rubbish
+rm -f pipe; mkfifo pipe
+# what was ignored stays ignored
+rm -f pipe s.weir; mkfifo pipe
+(trap '' HUP; exec "$WEIR" dedup --memory 1M <pipe >got) & pid=$!
+exec 9>pipe; printf 'a\n' >&9; sleep 0.3; kill -HUP $pid; printf 'b\n' >&9; exec 9>&-
+wait $pid; is nohup-code 0 $?; is nohup-output $'a\nb' "$(cat got)"
+
+# the reader goes away: quiet, like other filters
+seq 1 200000 >in
+bash -c 'set -o pipefail; "$0" dedup --memory 16M in 2>err | head -1 >got; exit ${PIPESTATUS[0]}' "$WEIR"; is pipe-code 141 $?
+is pipe-quiet "" "$(cat err)"; is pipe-output 1 "$(cat got)"
+bash -c '"$0" dedup --memory 16M --state p.weir --save-every 1ms in 2>err | head -1 >got; exit ${PIPESTATUS[0]}' "$WEIR"; is pipe-state-code 141 $?
+is pipe-state-quiet "" "$(cat err)"
+[[ -e p.weir.lock ]] && no pipe-lock "left behind" || ok pipe-lock
+finish

@@ -1,0 +1,55 @@
+# Totals, audit, progress and warnings.
+. "$(dirname "$0")/lib.sh"
+seq 1 1000 >in; seq 1 500 >>in
+run dedup --memory 1M --seed 1 --stats in; is stats-code 0 $rc
+is stats-records "records 1,500" "$(awk '/^records/ {print $1, $2}' err)"
+is stats-new "new 1,000 66.67%" "$(awk '/^new/ {print $1, $2, $3}' err)"
+is stats-seen "seen 500 33.33%" "$(awk '/^seen/ {print $1, $2, $3}' err)"
+is stats-written "written 3.80K" "$(awk '/^written/ {print $1, $2}' err)"
+for l in read time memory filter 'false positives'; do grep -q "^$l " err && ok "stats-${l// /-}" || no "stats-${l// /-}" "no line"; done
+grep -q '^filter *recent:memory=1M,fpr=0.0001%,seed=1,' err && ok stats-spec || no stats-spec "$(grep ^filter err)"
+run dedup --memory 1M --seed 1 --stats=json in
+if command -v python3 >/dev/null; then
+  python3 - err <<'PY' >verdict 2>&1
+import json, sys
+d = json.loads(open(sys.argv[1]).read())
+keys = "version filter records new seen missing bad late passed bytes_in bytes_out seconds records_per_second resumed memory fill overfull fpr_bound fpr_now audit".split()
+assert list(d) == keys, list(d)
+assert (d["records"], d["new"], d["seen"]) == (1500, 1000, 500)
+assert d["bytes_in"] == sum(len(str(i)) + 1 for i in range(1, 1001)) + sum(len(str(i)) + 1 for i in range(1, 501))
+assert d["bytes_out"] == sum(len(str(i)) + 1 for i in range(1, 1001))
+assert d["audit"] is None and d["overfull"] is False and d["resumed"] is False
+assert d["fpr_bound"] == 1e-6 and 0 <= d["fpr_now"] <= 1e-6 and 0 < d["fill"] < 1
+assert 0 < d["memory"] <= (1 << 20) + 16384
+print("good")
+PY
+  is stats-json good "$(cat verdict)"
+else skip stats-json "python3 is not installed"; fi
+is stats-json-one-line 1 "$(wc -l <err)"
+run dedup --memory 1M --audit=1/1 in
+is audit-line "audit            false positives 0% (95% interval 0% - X), false negatives 0% (95% interval 0% - X), from 1 key in 1" "$(grep ^audit err | sed 's/- [0-9.]*%/- X/g')"
+run dedup --memory 1M --audit --stats=json in; grep -q '"one_in":64,' err && ok audit-default || no audit-default "$(cat err)"
+run dedup --memory 1M --audit=1/16 --stats=json in; grep -q '"one_in":16,' err && ok audit-16 || no audit-16 "$(cat err)"
+
+# a filter that is too small says so once, and what would help
+seq 1 200000 >big
+run dedup --memory 64K big
+is warn-once 1 "$(wc -l <err)"
+grep -qE "^weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold about [0-9.]+K$" err && ok warn-text || no warn-text "$(cat err)"
+run dedup --memory 64K --quiet big; is warn-quiet "" "$(cat err)"
+run dedup --memory 64M big; is warn-not "" "$(cat err)"
+
+# progress: not in pipes, unless asked for
+run dedup --memory 1M in; is progress-off "" "$(cat err)"
+(seq 1 100; sleep 1.3; seq 1 100) | "$WEIR" dedup --memory 1M --progress 2>err >/dev/null
+grep -qE '^[0-9.]+K? records, [0-9.]+K?/s, [0-9.]+% repeats$' err && ok progress-on || no progress-on "$(cat err)"
+(seq 1 100; sleep 1.3; seq 1 100) | "$WEIR" dedup --memory 1M --progress --quiet 2>err >/dev/null
+is progress-quiet "" "$(cat err)"
+if command -v script >/dev/null; then
+  (seq 1 100; sleep 0.6; seq 1 100) >/dev/null
+  script -qec "(seq 1 100; sleep 0.7; seq 1 100) | '$WEIR' dedup --memory 1M >/dev/null" /dev/null </dev/null >tty 2>&1
+  grep -q $'\r100 records, ' tty && ok progress-terminal || no progress-terminal "$(tr '\r' '|' <tty | head -c 200)"
+  # the line is gone at the end
+  is progress-cleared "" "$(tr '\r' '\n' <tty | tail -1 | tr -d ' ')"
+else skip progress-terminal "script is not installed"; fi
+finish

@@ -1,0 +1,34 @@
+# Windows: by records, by arrival, by the time in the record.
+. "$(dirname "$0")/lib.sh"
+m=--memory=1M
+
+printf 'a\nb\nc\na\nd\ne\nf\ng\na\n' >in
+gives window-count 'a\nb\nc\nd\ne\nf\ng\na\n' dedup $m --window 4 in
+gives window-count-large 'a\nb\nc\nd\ne\nf\ng\n' dedup $m --window 1K in
+(printf 'a\na\n'; sleep 0.6; printf 'a\n') | "$WEIR" dedup $m --window 300ms >out
+is window-arrival $'a\na' "$(cat out)"
+printf '100,a\n105,a\n111,a\n' >t.csv
+gives window-time '100,a\n111,a\n' dedup $m --format csv -k 2 --window 10s --time 1 t.csv
+printf '100,a\n105,a\n111,a\n' >t.csv
+gives window-renew '100,a\n' dedup $m --format csv -k 2 --filter recent:renew=yes --window 10s --time 1 t.csv
+gives window-in-spec '100,a\n111,a\n' dedup $m --format csv -k 2 --filter recent:window=10s --time 1 t.csv
+printf '{"t":"2026-01-01T00:00:00Z","k":1}\n{"t":"2026-01-01T00:00:05Z","k":1}\n{"t":"2026-01-01T01:00:00Z","k":1}\n' >t.json
+gives window-iso '{"t":"2026-01-01T00:00:00Z","k":1}\n{"t":"2026-01-01T01:00:00Z","k":1}\n' dedup $m --format json -k .k --window 1m --time .t --time-format iso t.json
+printf '01/02/2026 10:00:00,a\n01/02/2026 10:00:01,a\n' >p.csv
+gives window-pattern '01/02/2026 10:00:00,a\n' dedup $m --format csv -k 2 --window 1m --time 1 --time-format '%d/%m/%Y %H:%M:%S' p.csv
+# out of order: within the lateness judged, beyond it passed and counted
+printf '100,a\n150,b\n99,a\n145,b\n120,c\n150,c\n' >l.csv
+run dedup $m --format csv -k 2 --window 100s --time 1 --lateness 10s --stats=json l.csv
+is late-output $'100,a\n150,b\n99,a\n120,c\n150,c' "$(cat out)"
+is late-counted 2 "$(grep -o '"late":[0-9]*' err | cut -d: -f2)"
+is late-passed 2 "$(grep -o '"passed":[0-9]*' err | cut -d: -f2)"
+run dedup $m --format csv -k 2 --window 100s --time 1 --stats=json l.csv
+is default-lateness $'100,a\n150,b\n120,c' "$(cat out)"
+printf 'x,a\n' >x.csv
+trouble_like bad-time "dedup: record 1 of 'x.csv' (at byte 0): *time*" dedup $m --format csv -k 2 --window 10s --time 1 x.csv
+# time does not run backwards from one run to the next on a state
+printf '1000,z\n' >a.csv; printf '10,z\n1001,z\n' >b.csv
+run dedup $m --format csv -k 2 --window 100s --time 1 --state s a.csv
+run dedup --format csv -k 2 --window 100s --time 1 --state s --emit verdicts b.csv
+is late-across-runs $'N\nS' "$(cat out)"
+finish

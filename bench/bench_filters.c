@@ -342,7 +342,8 @@ static void print_result(const result *r) {
     if (!r->c->lines) {
         uint64_t repeats = t->keys - t->fresh;
         snprintf(cell[7], sizeof cell[7], "%.1f", r->bits);
-        snprintf(cell[8], sizeof cell[8], "%.2g", (double)t->false_seen / (double)t->fresh);
+        if (t->fresh)
+            snprintf(cell[8], sizeof cell[8], "%.2g", (double)t->false_seen / (double)t->fresh);
         snprintf(cell[9], sizeof cell[9], "%.2g", r->c->bound);
         if (repeats)
             snprintf(cell[10], sizeof cell[10], "%.1f%%",
@@ -601,7 +602,7 @@ static const char usage[] =
     "  --repeats SHARE share of repeats in the steady phase (0.3)\n"
     "  --seconds S     time for each case (1)\n"
     "  --rounds N      snapshots saved and loaded (3)\n"
-    "  --dir FOLDER    where snapshots go; may be repeated (.)\n"
+    "  --dir FOLDER    where snapshots go, or LABEL=FOLDER; may be repeated (.)\n"
     "  --markdown      tables for a page\n";
 
 typedef struct {
@@ -624,7 +625,7 @@ static void bench_filters(settings *s) {
     if (markdown) puts("");
     print_heading();
     for (unsigned i = 0; i < s->size_count; i++) bench_size(s->sizes[i], s->filter, s->fpr);
-    puts("");
+    if (verdicts) puts("");
     for (unsigned i = 0; i < verdicts; i++)
         printf("%s%s\n", markdown ? "    " : "", verdict[i].text);
 }

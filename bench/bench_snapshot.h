@@ -124,19 +124,29 @@ static inline void snapshot_rounds(const weir_filter *filter, uint64_t bytes, co
     munmap(map, bytes);
 }
 
+/* A folder may be given as LABEL=PATH. */
+static inline const char *folder_path(const char *folder) {
+    const char *equals = strchr(folder, '=');
+    return equals ? equals + 1 : folder;
+}
+
+static inline int label_length(const char *folder) { return (int)strcspn(folder, "="); }
+
 static inline void print_snapshot(const char *folder, uint64_t bytes, const double *best,
                                   const double *worst, bool markdown) {
     static const char *const jobs[] = {"save", "load", "write + fsync", "read"};
     for (int j = 0; j < SNAPSHOT_JOBS; j++)
-        printf(markdown ? "| %s | %s | %.0f | %.2f | %.2f |\n"
-                        : "%-20s  %-13s  %8.0f  %7.2f  %7.2f\n",
-               folder, jobs[j], (double)bytes / best[j] / 1e6, best[j], worst[j]);
+        printf(markdown ? "| %.*s | %s | %.0f | %.2f | %.2f |\n"
+                        : "%-12.*s  %-13s  %8.0f  %7.2f  %7.2f\n",
+               label_length(folder), folder, jobs[j], (double)bytes / best[j] / 1e6, best[j],
+               worst[j]);
 }
 
 static inline void snapshot_verdict(const char *what, double share, const char *folder,
                                     bool markdown) {
-    printf("%s%-4s  snapshot, %s in %s: %.0f%% of the plain speed (must 50%%)\n",
-           markdown ? "\n    " : "", share >= 0.5 ? "PASS" : "MISS", what, folder, 100 * share);
+    printf("%s%-4s  snapshot, %s (%.*s): %.0f%% of the plain speed (must 50%%)\n",
+           markdown ? "\n    " : "", share >= 0.5 ? "PASS" : "MISS", what, label_length(folder),
+           folder, 100 * share);
 }
 
 static inline void snapshot_bench(uint64_t bytes, const char *const *folders, unsigned count,
@@ -144,9 +154,9 @@ static inline void snapshot_bench(uint64_t bytes, const char *const *folders, un
     double best[8][SNAPSHOT_JOBS], worst[8][SNAPSHOT_JOBS];
     weir_filter *filter = snapshot_filter(bytes);
     if (markdown) puts("\n| folder | | MB/s | best s | worst s |\n|---|---|--:|--:|--:|");
-    else printf("%-20s  %-13s  %8s  %7s  %7s\n", "folder", "", "MB/s", "best s", "worst s");
+    else printf("%-12s  %-13s  %8s  %7s  %7s\n", "folder", "", "MB/s", "best s", "worst s");
     for (unsigned i = 0; i < count; i++) {
-        snapshot_rounds(filter, bytes, folders[i], rounds, best[i], worst[i]);
+        snapshot_rounds(filter, bytes, folder_path(folders[i]), rounds, best[i], worst[i]);
         print_snapshot(folders[i], bytes, best[i], worst[i], markdown);
     }
     puts("");

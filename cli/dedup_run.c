@@ -516,8 +516,11 @@ static int begin(dedup *d) {
     weir_filter_info info;
     weir_filter_get_info(d->filter, &info);
     d->was_overfull = info.overfull; /* an old story: not told again */
-    d->arrival_times =
-        d->settings->window && spec_is_duration(d->settings->window) && !d->settings->in.time_field;
+    char *spec = report_spec(d->filter), window[64];
+    if (!spec) return cli_error("out of memory");
+    d->arrival_times = !d->settings->in.time_field &&
+                       spec_get(spec, "window", window, sizeof window) && spec_is_duration(window);
+    free(spec);
     d->records_before = d->records_saved = d->point.counts.records;
     d->started = d->saved = clock_now(CLOCK_MONOTONIC);
     stream_progress p;

@@ -4,6 +4,7 @@
  * table of options; cli_commands lists them.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +90,15 @@ static int run_weir(int argc, char **argv) {
     return cli_error("a command is missing, such as 'weir dedup'; see 'weir help'");
 }
 
+/* A file that is opened must not become standard output because the caller had
+ * closed it: fill the gap with something on which reading or writing fails. */
+static void fill_standard_streams(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0) return;
+}
+
 int main(int argc, char **argv) {
+    fill_standard_streams();
     if (argc < 2) {
         opt_show_help(&cmd_weir, OPT_HELP);
         return EXIT_TROUBLE;

@@ -20,6 +20,15 @@ typedef struct {
     int indent; /* of running text, in the text form */
 } page;
 
+/* Make a sentence of a phrase: a capital and a full stop. One that begins with
+ * a letter of a formula ("k bits a key") keeps it. */
+static void sentence(char *out, size_t size, const char *phrase) {
+    int n = snprintf(out, size, "%s", phrase);
+    if (n <= 0 || (size_t)n + 1 >= size) return;
+    if (isalpha((unsigned char)out[1])) out[0] = (char)toupper((unsigned char)out[0]);
+    if (out[n - 1] != '.') memcpy(out + n, ".", 2);
+}
+
 /* --- the text form ---------------------------------------------------------- */
 
 /* Write one word without its backquotes; returns its width on the screen. */
@@ -283,8 +292,7 @@ void manual_brief(const opt_command *command) {
     printf("Usage: %s %s%s\n", name, command->options->name ? "[OPTIONS] " : "",
            command->operands);
     char summary[160];
-    snprintf(summary, sizeof summary, "%c%s.", toupper((unsigned char)command->summary[0]),
-             command->summary + 1);
+    sentence(summary, sizeof summary, command->summary);
     put_wrapped(summary, strlen(summary), 0, 0);
     if (command == &cmd_weir) {
         puts("\nCommands:");
@@ -410,11 +418,8 @@ static void filter_option(const page *p, const weir_option *o) {
     char term[160], text[768];
     snprintf(term, sizeof term, "%s=%s", o->name,
              o->type == WEIR_OPT_CHOICE && o->choices ? o->choices : type_word(o->type));
-    /* a sentence, unless it begins with a letter of a formula: "k bits ..." */
-    char first = o->meaning[0];
-    if (isalpha((unsigned char)o->meaning[1])) first = (char)toupper((unsigned char)first);
-    size_t n = (size_t)snprintf(text, sizeof text, "%c%s", first, o->meaning + 1);
-    if (n && n < sizeof text - 1 && text[n - 1] != '.') text[n++] = '.', text[n] = 0;
+    sentence(text, sizeof text, o->meaning);
+    size_t n = strlen(text);
     if (n < sizeof text && o->standard)
         snprintf(text + n, sizeof text - n, " `[%s]`", o->standard);
     page_item(p, term, strlen(term), text, strlen(text));
@@ -425,8 +430,8 @@ static void filter_kind(const page *p, const weir_kind *kind, bool standard) {
     snprintf(title, sizeof title, "%s%s", kind->name, standard ? " (the default)" : "");
     page_subheading(p, title);
     char summary[512];
-    snprintf(summary, sizeof summary, "%c%s.%s", toupper((unsigned char)kind->summary[0]),
-             kind->summary + 1, kind->mergeable ? " Can be merged." : "");
+    sentence(summary, sizeof summary - 20, kind->summary);
+    if (kind->mergeable) strcat(summary, " Can be merged.");
     page_text(p, summary);
     if (kind->advice) {
         if (p->form == MANUAL_TEXT) putchar('\n');

@@ -32,7 +32,7 @@ enum { HEAD_BYTES = 4096, NOTE_VERSION = 1, VALUE_MOST = 4096 };
 
 typedef struct {
     const char *name; /* in the note, and with two dashes in messages */
-    bool of_key;      /* decides what a key is */
+    bool of_key;      /* decides what a key is, or when */
     char value[VALUE_MOST];
 } noted_option;
 
@@ -66,7 +66,7 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
     note_option(list, &n, "trim", true, yes_no(s->in.trim));
     note_option(list, &n, "null", false, yes_no(s->in.terminator == 0));
     note_option(list, &n, "header", false, yes_no(s->in.header));
-    note_option(list, &n, "time", false, s->in.time_field);
+    note_option(list, &n, "time", true, s->in.time_field);
     note_option(list, &n, "time-format", false, s->in.time_format);
     note_option(list, &n, "lateness", false, s->lateness < 0 ? "" : late);
     note_option(list, &n, "on-missing", false, actions[s->on_missing]);

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,8 +58,9 @@ static int complain(int fd, const char *state_path) {
 }
 
 int state_lock_take(state_lock *lock, const char *state_path) {
+    char real[PATH_MAX]; /* a link and its target are one state */
     lock->fd = -1;
-    if (asprintf(&lock->path, "%s.lock", state_path) < 0) {
+    if (asprintf(&lock->path, "%s.lock", realpath(state_path, real) ? real : state_path) < 0) {
         lock->path = NULL;
         return cli_error("out of memory");
     }

@@ -85,6 +85,11 @@ typedef struct {
     atomic_size_t next;
 } work;
 
+static void die(const char *what, const char *text) {
+    fprintf(stderr, "weir-accuracy: %s '%s'; see weir-accuracy --help\n", what, text);
+    exit(2);
+}
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -214,10 +219,23 @@ static int listed(const char *list, const char *name) {
     return !list;
 }
 
+/* Every name of a list must be one of a reference stream. */
+static void check_streams(const char *list) {
+    for (const char *at = list; at && *at; at += *at == ',') {
+        char name[64];
+        size_t length = strcspn(at, ","), i = 0;
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        while (i < REFERENCES && strcmp(references[i].name, name) != 0) i++;
+        if (i == REFERENCES) die("no reference stream is called", name);
+        at += length;
+    }
+}
+
 /* The reference streams that were asked for; in a quick run those that have a
  * quick form, in it, unless named. */
 static size_t choose_streams(const options *opt, accuracy_stream *chosen) {
     size_t count = 0;
+    check_streams(opt->streams);
     for (size_t i = 0; i < REFERENCES; i++) {
         const char *spec = references[i].spec;
         if (!listed(opt->streams, references[i].name)) continue;
@@ -245,11 +263,6 @@ static const char usage[] =
     "  --jobs N         threads (default: the cores)\n"
     "  --markdown, --csv\n"
     "Exit: 0 every must is met, 1 one is not, 2 trouble.\n";
-
-static void die(const char *what, const char *text) {
-    fprintf(stderr, "weir-accuracy: %s '%s'; see weir-accuracy --help\n", what, text);
-    exit(2);
-}
 
 /* "1/64,0.5,10%" */
 static size_t parse_numbers(const char *text, double *values) {
@@ -406,7 +419,7 @@ int main(int argc, char **argv) {
     int missed = 0;
     parse_options(&opt, argc, argv);
     size_t count = choose_streams(&opt, streams);
-    if (!count) die("no reference stream is among", opt.streams ? opt.streams : "");
+    if (!count) die("no reference stream is among", opt.streams);
     accuracy_row *rows = malloc(count * opt.memory_count * opt.rate_count * sizeof *rows);
     if (!rows) die("out of memory for", "the table");
     accuracy_print_head(&opt.setup);

@@ -20,9 +20,9 @@
 #include <string.h>
 
 /* 16 is about half floats: doubles are still doubles. */
-#if (FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16) || FLT_RADIX != 2 || DBL_MANT_DIG != 53
-#error "the lab needs doubles that are evaluated as IEEE 754 doubles"
-#endif
+_Static_assert((FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16) && FLT_RADIX == 2 &&
+                   DBL_MANT_DIG == 53,
+               "the lab needs doubles that are evaluated as IEEE 754 doubles");
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif

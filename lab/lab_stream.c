@@ -422,7 +422,7 @@ weir_status lab_stream_new(lab_stream **out, const char *spec, uint64_t seed, we
     status = parse_spec(s, copy, err);
     if (!status) *out = s;
 done:
-    if (status) lab_stream_free(s);
+    if (!*out) lab_stream_free(s);
     free(copy);
     return status;
 }

@@ -29,11 +29,19 @@ struct lab_set {
     size_t count;
 };
 
+/* Give the set empty places; on failure it is as it was. */
 static int set_allocate(lab_set *set, size_t places) {
+    uint64_t *ids = malloc(places * sizeof *ids);
+    uint32_t *numbers = calloc(places, sizeof *numbers);
+    if (!ids || !numbers) {
+        free(ids);
+        free(numbers);
+        return 0;
+    }
+    set->ids = ids;
+    set->numbers = numbers;
     set->places = places;
-    set->ids = malloc(places * sizeof *set->ids);
-    set->numbers = calloc(places, sizeof *set->numbers);
-    return set->ids && set->numbers;
+    return 1;
 }
 
 lab_set *lab_set_new(size_t room) {
@@ -62,21 +70,18 @@ static size_t set_place(const lab_set *set, uint64_t id) {
 }
 
 static int set_grow(lab_set *set) {
-    lab_set larger = {.count = set->count};
-    if (!set_allocate(&larger, 2 * set->places)) {
-        free(larger.ids);
-        free(larger.numbers);
-        return 0;
+    uint64_t *ids = set->ids;
+    uint32_t *numbers = set->numbers;
+    size_t places = set->places;
+    if (!set_allocate(set, 2 * places)) return 0;
+    for (size_t i = 0; i < places; i++) {
+        if (!numbers[i]) continue;
+        size_t at = set_place(set, ids[i]);
+        set->ids[at] = ids[i];
+        set->numbers[at] = numbers[i];
     }
-    for (size_t i = 0; i < set->places; i++) {
-        if (!set->numbers[i]) continue;
-        size_t at = set_place(&larger, set->ids[i]);
-        larger.ids[at] = set->ids[i];
-        larger.numbers[at] = set->numbers[i];
-    }
-    free(set->ids);
-    free(set->numbers);
-    *set = larger;
+    free(ids);
+    free(numbers);
     return 1;
 }
 

@@ -85,9 +85,8 @@ static bool resize(stream_block *block, size_t capacity) {
  * ------------------------------------------------------------------------ */
 
 /* Take note of trouble with record i of the block; what lies before it stays. */
-__attribute__((format(printf, 4, 5))) static void record_failure(stream_framer *f,
-                                                                 stream_block *block, size_t i,
-                                                                 const char *format, ...) {
+__attribute__((format(printf, 4, 5))) static void
+record_failure(stream_framer *f, stream_block *block, size_t i, const char *format, ...) {
     const char *file = f->files[f->at.file];
     uint64_t record = f->at.record + i + 1;
     uint64_t offset = f->at.offset + (block->ends[i] - block->base);
@@ -120,9 +119,7 @@ static void too_long(stream_framer *f, stream_block *block, size_t i) {
 
 static bool has_terminator(stream_format format) { return format <= STREAM_JSON; }
 
-static bool is_table(stream_format format) {
-    return format == STREAM_CSV || format == STREAM_TSV;
-}
+static bool is_table(stream_format format) { return format == STREAM_CSV || format == STREAM_TSV; }
 
 /* Length of record i without what ends it. */
 static uint32_t content_length(const stream_framer *f, const stream_block *block, size_t i) {
@@ -173,10 +170,15 @@ static void cut(stream_framer *f, stream_block *block) {
     size_t before = block->count, room = f->max_records - block->count;
     uint32_t *ends = block->ends + 1 + block->count;
     switch (f->options->format) {
-    case STREAM_FIXED: cut_fixed(f, block); return;
-    case STREAM_LEN32: cut_len32(f, block); return;
+    case STREAM_FIXED:
+        cut_fixed(f, block);
+        return;
+    case STREAM_LEN32:
+        cut_len32(f, block);
+        return;
     case STREAM_CSV:
-        block->count += stream__scan_csv(block->memory, &block->scanned, block->end, &f->csv, ends, room);
+        block->count +=
+            stream__scan_csv(block->memory, &block->scanned, block->end, &f->csv, ends, room);
         break;
     default:
         block->count += stream__scan_lines(block->memory, &block->scanned, block->end,
@@ -239,8 +241,9 @@ static void take_header(stream_framer *f, stream_block *block) {
         return;
     }
     if (length != f->first_header_length || memcmp(row, f->first_header, length) != 0) {
-        record_failure(f, block, 0, "is another header than that of the first file: "
-                                    "give files with the same columns in the same order");
+        record_failure(f, block, 0,
+                       "is another header than that of the first file: "
+                       "give files with the same columns in the same order");
         return;
     }
     uint32_t size = block->ends[1] - block->base;
@@ -255,7 +258,8 @@ static void take_header(stream_framer *f, stream_block *block) {
 /* Read only the header of a file, for a run that begins in the middle of things. */
 static stream_status read_header(stream_framer *f, const char *file, stream_error *err) {
     stream_source *source;
-    if (stream__source_open(&source, file, f->options->plain, f->control, err)) return STREAM_FAILED;
+    if (stream__source_open(&source, file, f->options->plain, f->control, err))
+        return STREAM_FAILED;
     stream_buffer text = {0};
     csv_state state = CSV_FIELD_START;
     uint32_t pos = 0, ends[64];
@@ -263,11 +267,13 @@ static stream_status read_header(stream_framer *f, const char *file, stream_erro
     stream_status status = STREAM_OK;
     while (!found) {
         size_t got = 0;
-        if (text.length > f->options->max_record + PAGE || !stream__buffer_reserve(&text, PAGE + STREAM_PAD)) {
+        if (text.length > f->options->max_record + PAGE ||
+            !stream__buffer_reserve(&text, PAGE + STREAM_PAD)) {
             status = stream__fail(err, 0, "the header of " STREAM_NAME_FORMAT " is too long", file);
             break;
         }
-        source_status s = stream__source_read(source, text.bytes + text.length, PAGE, -1, &got, err);
+        source_status s =
+            stream__source_read(source, text.bytes + text.length, PAGE, -1, &got, err);
         if (s == SOURCE_EOF) break;
         if (s != SOURCE_DATA) {
             status = STREAM_FAILED;
@@ -296,20 +302,24 @@ static stream_status read_header(stream_framer *f, const char *file, stream_erro
 static stream_status open_file(stream_framer *f) {
     const char *name = f->files[f->at.file];
     stream_error *err = &f->failure;
-    if (stream__source_open(&f->source, name, f->options->plain, f->control, err)) return STREAM_FAILED;
+    if (stream__source_open(&f->source, name, f->options->plain, f->control, err))
+        return STREAM_FAILED;
     f->at_eof = false;
     f->header_next = f->options->header && f->at.offset == 0;
     f->csv = CSV_FIELD_START;
     f->crlf = false;
     if (f->at.offset == 0) return STREAM_OK;
     switch (stream__source_skip(f->source, f->at.offset, err)) {
-    case SOURCE_DATA: return STREAM_OK;
+    case SOURCE_DATA:
+        return STREAM_OK;
     case SOURCE_EOF:
         return stream__fail(err, 0,
-                            "cannot resume in " STREAM_NAME_FORMAT ": it is shorter than the %llu bytes "
+                            "cannot resume in " STREAM_NAME_FORMAT
+                            ": it is shorter than the %llu bytes "
                             "already done; start over without --resume",
                             name, (unsigned long long)f->at.offset);
-    default: return STREAM_FAILED;
+    default:
+        return STREAM_FAILED;
     }
 }
 
@@ -439,11 +449,19 @@ static stream_status step(stream_framer *f, stream_block *block, int timeout_ms)
     size_t got = 0, room = block->limit - block->end;
     switch (stream__source_read(f->source, block->memory + block->end, room,
                                 block->count ? 0 : timeout_ms, &got, &f->failure)) {
-    case SOURCE_DATA: block->end += (uint32_t)got; return STREAM_OK;
-    case SOURCE_EOF: f->at_eof = true; return STREAM_OK;
-    case SOURCE_AGAIN: return block->count ? STREAM_BATCH : STREAM_IDLE;
-    case SOURCE_INTERRUPTED: return block->count ? STREAM_BATCH : STREAM_INTERRUPTED;
-    default: f->pending_failure = true; return block->count ? STREAM_BATCH : STREAM_FAILED;
+    case SOURCE_DATA:
+        block->end += (uint32_t)got;
+        return STREAM_OK;
+    case SOURCE_EOF:
+        f->at_eof = true;
+        return STREAM_OK;
+    case SOURCE_AGAIN:
+        return block->count ? STREAM_BATCH : STREAM_IDLE;
+    case SOURCE_INTERRUPTED:
+        return block->count ? STREAM_BATCH : STREAM_INTERRUPTED;
+    default:
+        f->pending_failure = true;
+        return block->count ? STREAM_BATCH : STREAM_FAILED;
     }
 }
 
@@ -480,7 +498,8 @@ stream_status stream__framer_init(stream_framer *f, const stream_options *option
     f->at = options->start;
     if (f->at.file == 0 && f->at.offset == 0) return STREAM_OK;
     if (f->at.file > file_count)
-        return stream__fail(err, 0, "cannot resume in file %llu of %zu: give the files of the first run",
+        return stream__fail(err, 0,
+                            "cannot resume in file %llu of %zu: give the files of the first run",
                             (unsigned long long)f->at.file + 1, file_count);
     for (size_t i = 0; i <= f->at.file && i < file_count; i++)
         if (!strcmp(files[i], "-"))

@@ -32,15 +32,17 @@ static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 
 /* May a number or word end before this byte? */
 static bool is_delimiter(unsigned char c) {
-    return c == ',' || c == '}' || c == ']' || c == ':' || c == '{' || c == '[' || is_space(c);
+    static const bool delimiter[256] = {
+        [','] = true, ['}'] = true, [']'] = true,  [':'] = true,  ['{'] = true,
+        ['['] = true, [' '] = true, ['\t'] = true, ['\n'] = true, ['\r'] = true};
+    return delimiter[c];
 }
 
 /* The end of the number at p, or NULL if it is none. */
 static const unsigned char *end_of_number(const unsigned char *p, const unsigned char *end) {
     if (p < end && *p == '-') p++;
     if (p == end || !is_digit(*p)) return NULL;
-    if (*p == '0')
-        p++;
+    if (*p == '0') p++;
     else
         while (p < end && is_digit(*p)) p++;
     if (p < end && *p == '.') {
@@ -56,10 +58,12 @@ static const unsigned char *end_of_number(const unsigned char *p, const unsigned
     return p == end || is_delimiter(*p) ? p : NULL;
 }
 
+/* Likewise of true, false or null. */
 static const unsigned char *end_of_word(const unsigned char *p, const unsigned char *end) {
-    const char *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
-    size_t length = strlen(word);
-    if ((size_t)(end - p) < length || memcmp(p, word, length) != 0) return NULL;
+    size_t length = *p == 'f' ? 5 : 4;
+    if ((size_t)(end - p) < length) return NULL;
+    if (memcmp(p, *p == 't' ? "true" : *p == 'f' ? "fals" : "null", 4) != 0) return NULL;
+    if (length == 5 && p[4] != 'e') return NULL;
     p += length;
     return p == end || is_delimiter(*p) ? p : NULL;
 }
@@ -113,7 +117,8 @@ static unsigned char *put_utf8(unsigned char *to, unsigned c) {
 }
 
 /* Undo the escapes of a checked string's inside; never longer than it was. Returns the end. */
-static unsigned char *unescape(const unsigned char *p, const unsigned char *end, unsigned char *to) {
+static unsigned char *unescape(const unsigned char *p, const unsigned char *end,
+                               unsigned char *to) {
     while (p < end) {
         if (*p != '\\') {
             *to++ = *p++;
@@ -143,212 +148,200 @@ static unsigned char *unescape(const unsigned char *p, const unsigned char *end,
  * The walk
  * ------------------------------------------------------------------------ */
 
+/* An open bracket. */
 typedef struct {
-    const unsigned char *text;
-    uint32_t to;
-    const uint32_t *token;     /* the next one; those from `to` on are not ours */
-    bool escapes;              /* there is a backslash somewhere */
-    const json_path *paths;
-    uint32_t path_count;
-    json_slice *parts;
-    uint32_t *where;
-    /* One per open bracket: */
-    uint32_t depth;
-    bool object[MAX_DEPTH];
-    uint32_t index[MAX_DEPTH];     /* of the array's present element */
-    uint64_t active[MAX_DEPTH];    /* paths that lead into it and have found nothing yet */
-    uint64_t captured[MAX_DEPTH];  /* paths that it is itself the answer to */
-} json_walk;
+    uint64_t active;   /* paths that lead into it and have found nothing yet */
+    uint64_t captured; /* paths that it is itself the answer to */
+    uint32_t index;    /* of an array's present element */
+    bool object;
+} json_level;
 
-static stream_reason trouble(json_walk *w, stream_reason reason, uint32_t where) {
-    *w->where = where;
-    return reason;
-}
-
-static bool has_token(const json_walk *w) { return *w->token < w->to; }
-
-/* What stands at the next token; 0 past the last. */
-static unsigned char peek(const json_walk *w) { return has_token(w) ? w->text[*w->token] : 0; }
-
-static stream_reason misplaced(json_walk *w) {
-    return has_token(w) ? trouble(w, REASON_SYNTAX, *w->token) : trouble(w, REASON_CUT, w->to);
-}
-
-/* The string that starts at `start` ends just before the next token, white space aside. */
-static uint32_t end_of_string(const json_walk *w) {
-    uint32_t end = has_token(w) ? *w->token : w->to;
-    while (w->text[end - 1] != '"') end--;
-    return end;
-}
-
-static stream_reason check_string(json_walk *w, uint32_t start, uint32_t end) {
-    if (!w->escapes) return REASON_NONE;
-    const unsigned char *bad = bad_escape(w->text + start + 1, w->text + end - 1);
-    return bad ? trouble(w, REASON_ESCAPE, (uint32_t)(bad - w->text)) : REASON_NONE;
+/* The end of the string before the token at `next`: only white space is between. */
+static uint32_t end_of_string(const unsigned char *text, uint32_t next) {
+    while (text[next - 1] != '"') next--;
+    return next;
 }
 
 /* Does a field name, still in quotes, mean this step? */
-static bool is_step(const json_walk *w, uint32_t start, uint32_t end, const path_step *step) {
-    const unsigned char *name = w->text + start + 1;
-    size_t length = end - start - 2;
+static bool is_step(const unsigned char *name, size_t length, const path_step *step, bool escapes) {
+    name++;
+    length -= 2;
     if (!step->name) return false;
-    if (!w->escapes || !memchr(name, '\\', length))
+    if (!escapes || !memchr(name, '\\', length))
         return length == step->length && !memcmp(name, step->name, length);
-    if (length > 6 * (size_t)step->length) return false;
     unsigned char copy[1024];
-    if (length > sizeof copy) return false;
+    if (length > 6 * (size_t)step->length || length > sizeof copy) return false;
     size_t n = (size_t)(unescape(name, name + length, copy) - copy);
     return n == step->length && !memcmp(copy, step->name, n);
 }
 
-/* The paths that go on through the field or element of the innermost bracket that comes next.
- * Each is taken off: later fields of the same name do not count. */
-static uint64_t follow(json_walk *w, uint32_t start, uint32_t end) {
-    uint32_t level = w->depth - 1;
-    uint64_t rest = w->active[level], found = 0;
-    for (; rest; rest &= rest - 1) {
+/* The paths that go on through the field `name` (or, in an array, the present element) of a
+ * level. Each is taken off: later fields of the same name do not count. */
+static uint64_t follow(json_level *level, const json_path *paths, uint32_t depth,
+                       const unsigned char *name, size_t length, bool escapes) {
+    uint64_t found = 0;
+    for (uint64_t rest = level->active; rest; rest &= rest - 1) {
         int p = __builtin_ctzll(rest);
-        const path_step *step = &w->paths[p].steps[level];
-        if (w->object[level] ? is_step(w, start, end, step)
-                             : !step->name && step->index == w->index[level])
+        const path_step *step = &paths[p].steps[depth - 1];
+        if (level->object ? is_step(name, length, step, escapes)
+                          : !step->name && step->index == level->index)
             found |= 1ull << p;
     }
-    w->active[level] &= ~found;
+    level->active &= ~found;
     return found;
 }
 
-/* A bracket opens; `mask` are the paths that lead to it, `answers` those that end there. */
-static stream_reason open_bracket(json_walk *w, uint32_t at, uint64_t mask, uint64_t answers) {
-    if (w->depth == MAX_DEPTH) return trouble(w, REASON_DEPTH, at);
-    w->object[w->depth] = w->text[at] == '{';
-    w->index[w->depth] = 0;
-    w->active[w->depth] = mask & ~answers;
-    w->captured[w->depth] = answers;
-    w->depth++;
-    return REASON_NONE;
-}
-
-static void capture(json_walk *w, uint64_t answers, uint32_t start, uint32_t stop) {
-    for (; answers; answers &= answers - 1)
-        w->parts[__builtin_ctzll(answers)] = (json_slice){start, stop};
-}
-
-static void close_bracket(json_walk *w, uint32_t end) {
-    w->depth--;
-    for (uint64_t rest = w->captured[w->depth]; rest; rest &= rest - 1)
-        w->parts[__builtin_ctzll(rest)].stop = end;
-}
-
 /* Those of the paths that have no further step at this depth. */
-static uint64_t complete(const json_walk *w, uint64_t mask) {
+static uint64_t complete(const json_path *paths, uint64_t mask, uint32_t depth) {
     uint64_t answers = 0;
     for (uint64_t rest = mask; rest; rest &= rest - 1) {
         int p = __builtin_ctzll(rest);
-        if (w->paths[p].count == w->depth) answers |= 1ull << p;
+        if (paths[p].count == depth) answers |= 1ull << p;
     }
     return answers;
 }
 
-/* Take a value's first token; a scalar is then done, a bracket is open. */
-static stream_reason take_value(json_walk *w, uint64_t mask) {
-    if (!has_token(w)) return trouble(w, REASON_CUT, w->to);
-    uint32_t start = *w->token++;
-    const unsigned char *p = w->text + start, *end = w->text + w->to;
-    uint64_t answers = mask ? complete(w, mask) : 0;
-    switch (*p) {
-    case '{':
-    case '[':
-        capture(w, answers, start, start);
-        return open_bracket(w, start, mask, answers);
-    case '"': {
-        uint32_t stop = end_of_string(w);
-        capture(w, answers, start, stop);
-        return check_string(w, start, stop);
-    }
-    case '}':
-    case ']':
-    case ',':
-    case ':': return trouble(w, REASON_SYNTAX, start);
-    case 't':
-    case 'f':
-    case 'n': end = end_of_word(p, end); break;
-    default:
-        if (*p != '-' && !is_digit(*p)) return trouble(w, REASON_WORD, start);
-        end = end_of_number(p, end);
-        if (!end) return trouble(w, REASON_NUMBER, start);
-    }
-    if (!end) return trouble(w, REASON_WORD, start);
-    capture(w, answers, start, (uint32_t)(end - w->text));
-    return REASON_NONE;
-}
-
-/* A field: its name, the colon, and its value's first token. */
-static stream_reason take_field(json_walk *w) {
-    if (peek(w) != '"') return misplaced(w);
-    uint32_t start = *w->token++;
-    if (peek(w) != ':') return misplaced(w);
-    uint32_t end = end_of_string(w);
-    w->token++;
-    stream_reason reason = check_string(w, start, end);
-    if (reason) return reason;
-    return take_value(w, w->active[w->depth - 1] ? follow(w, start, end) : 0);
-}
-
-/* What comes next inside the innermost bracket; `first` just after it was opened. */
-static stream_reason take_member(json_walk *w, bool first) {
-    uint32_t level = w->depth - 1;
-    bool object = w->object[level];
-    unsigned char next = peek(w);
-    if (next == (object ? '}' : ']')) {
-        close_bracket(w, *w->token++ + 1);
-        return REASON_NONE;
-    }
-    if (!first) {
-        if (next != ',') return misplaced(w);
-        w->token++;
-        w->index[level]++;
-    }
-    if (object) return take_field(w);
-    return take_value(w, w->active[level] ? follow(w, 0, 0) : 0);
+static void capture(json_slice *parts, uint64_t answers, uint32_t start, uint32_t stop) {
+    for (; answers; answers &= answers - 1)
+        parts[__builtin_ctzll(answers)] = (json_slice){start, stop};
 }
 
 /* The paths' first steps must fit the outermost value. */
-static stream_reason check_root(json_walk *w) {
-    unsigned char c = peek(w);
-    for (uint32_t p = 0; p < w->path_count; p++) {
-        if (w->paths[p].count == 0) continue;
-        bool named = w->paths[p].steps[0].name != NULL;
-        if (c != (named ? '{' : '[')) return trouble(w, named ? REASON_NOT_OBJECT : REASON_NOT_ARRAY, *w->token);
+static stream_reason check_root(unsigned char first, const json_path *paths, uint32_t count) {
+    for (uint32_t p = 0; p < count; p++) {
+        if (paths[p].count == 0) continue;
+        bool named = paths[p].steps[0].name != NULL;
+        if (first != (named ? '{' : '[')) return named ? REASON_NOT_OBJECT : REASON_NOT_ARRAY;
     }
     return REASON_NONE;
 }
 
+/* One function, since the grammar is one: a value, what follows it, a field, an element. Tokens
+ * from `to` on belong to others; the last of all is UINT32_MAX. */
 stream_reason stream__json_find(const unsigned char *text, uint32_t from, uint32_t to,
-                                const uint32_t *tokens, const json_path *paths,
+                                const uint32_t **tokens, const json_path *paths,
                                 uint32_t path_count, json_slice *parts, uint32_t *where) {
-    json_walk w; /* not zeroed: levels are set as they are opened */
-    w.text = text;
-    w.to = to;
-    w.token = tokens;
-    w.escapes = memchr(text + from, '\\', to - from) != NULL;
-    w.paths = paths;
-    w.path_count = path_count;
-    w.parts = parts;
-    w.where = where;
-    w.depth = 0;
-    memset(parts, 0, path_count * sizeof *parts);
-    if (!has_token(&w)) return trouble(&w, REASON_CUT, from);
-    stream_reason root = check_root(&w);
-    uint32_t root_where = *where;
-    stream_reason reason = take_value(&w, path_count ? ~0ull >> (64 - path_count) : 0);
-    uint32_t depth = 0;
-    while (!reason && w.depth) {
-        bool opened = w.depth > depth;
-        depth = w.depth;
-        reason = take_member(&w, opened);
+    json_level levels[MAX_DEPTH], *level = levels; /* set as they are opened */
+    const uint32_t *t = *tokens;
+    const bool escapes = memchr(text + from, '\\', to - from) != NULL;
+    const unsigned char *const end = text + to, *stop, *bad;
+    uint32_t depth = 0, start, last;
+    uint64_t mask = path_count ? ~0ull >> (64 - path_count) : 0, answers;
+    stream_reason reason;
+    for (uint32_t i = 0; i < path_count; i++) parts[i] = (json_slice){0, 0};
+
+value:
+    start = *t;
+    if (start >= to) goto misplaced;
+    t++;
+    answers = mask ? complete(paths, mask, depth) : 0;
+    switch (text[start]) {
+    case '{':
+    case '[':
+        reason = REASON_DEPTH;
+        if (depth == MAX_DEPTH) goto failed;
+        level = &levels[depth++];
+        *level = (json_level){mask & ~answers, answers, 0, text[start] == '{'};
+        capture(parts, answers, start, start);
+        if (*t < to && text[*t] == (level->object ? '}' : ']')) goto close;
+        if (level->object) goto field;
+        goto element;
+    case '"':
+        if (answers || escapes) {
+            last = end_of_string(text, *t < to ? *t : to);
+            capture(parts, answers, start, last);
+            if (escapes && (bad = bad_escape(text + start + 1, text + last - 1))) goto bad_escape;
+        }
+        goto after;
+    case 't':
+    case 'f':
+    case 'n':
+        reason = REASON_WORD;
+        stop = end_of_word(text + start, end);
+        break;
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9':
+        reason = REASON_NUMBER;
+        stop = end_of_number(text + start, end);
+        break;
+    case '}':
+    case ']':
+    case ',':
+    case ':':
+        t--;
+        goto misplaced;
+    default:
+        reason = REASON_WORD;
+        goto failed;
     }
-    if (!reason && has_token(&w)) return trouble(&w, REASON_TRAILING, *w.token);
-    if (!reason && root) return trouble(&w, root, root_where);
+    if (!stop) goto failed;
+    if (answers) capture(parts, answers, start, (uint32_t)(stop - text));
+
+after: /* a value */
+    if (depth == 0) {
+        reason = REASON_TRAILING;
+        start = *t;
+        if (start < to) goto failed;
+        *where = **tokens;
+        reason = check_root(text[**tokens], paths, path_count);
+        *tokens = t;
+        return reason;
+    }
+    if (*t >= to) goto misplaced;
+    if (text[*t] == ',') {
+        t++;
+        if (level->object) goto field;
+        level->index++;
+        goto element;
+    }
+    if (text[*t] != (level->object ? '}' : ']')) goto misplaced;
+
+close: /* the innermost bracket */
+    for (uint64_t rest = level->captured; rest; rest &= rest - 1)
+        parts[__builtin_ctzll(rest)].stop = *t + 1;
+    t++;
+    depth--;
+    level--;
+    goto after;
+
+field:
+    start = *t;
+    if (start >= to || text[start] != '"') goto misplaced;
+    t++;
+    if (*t >= to || text[*t] != ':') goto misplaced;
+    mask = 0;
+    if (level->active || escapes) {
+        last = end_of_string(text, *t);
+        if (escapes && (bad = bad_escape(text + start + 1, text + last - 1))) goto bad_escape;
+        mask = follow(level, paths, depth, text + start, last - start, escapes);
+    }
+    t++;
+    goto value;
+
+element:
+    mask = level->active ? follow(level, paths, depth, NULL, 0, false) : 0;
+    goto value;
+
+misplaced: /* or not there at all */
+    reason = *t < to ? REASON_SYNTAX : REASON_CUT;
+    start = *t < to ? *t : to;
+    goto failed;
+bad_escape:
+    reason = REASON_ESCAPE;
+    start = (uint32_t)(bad - text);
+failed:
+    *where = start;
+    while (*t < to) t++;
+    *tokens = t;
     return reason;
 }
 
@@ -430,8 +423,12 @@ bool stream__json_canonical(const unsigned char *text, size_t length, stream_buf
         n = minify(text, length, to + 1);
         break;
     case 't':
-    case 'f': *to = *text; break;
-    case 'n': *to = 'z'; break;
+    case 'f':
+        *to = *text;
+        break;
+    case 'n':
+        *to = 'z';
+        break;
     default:
         *to = 'n';
         n = canonical_number(text, length, to + 1);

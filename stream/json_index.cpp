@@ -29,23 +29,27 @@ static bool make_room(json_index *index, size_t length) {
     if (index->stage && index->stage->capacity() >= length) return true;
     size_t capacity = length < least ? least : length + length / 4;
     if (index->stage) return !index->stage->allocate(capacity, 1024);
-    return !simdjson::get_active_implementation()->create_dom_parser_implementation(
-        capacity, 1024, index->stage);
+    return !simdjson::get_active_implementation()->create_dom_parser_implementation(capacity, 1024,
+                                                                                    index->stage);
 }
 
 extern "C" json_index_status stream__json_index(json_index *index, const unsigned char *text,
                                                 size_t length, const uint32_t **tokens) {
     if (length == 0) return JSON_INDEX_EMPTY;
     if (!make_room(index, length)) return JSON_INDEX_MEMORY;
-    simdjson::error_code error =
-        index->stage->stage1(text, length, simdjson::stage1_mode::regular);
+    simdjson::error_code error = index->stage->stage1(text, length, simdjson::stage1_mode::regular);
     switch (error) {
-    case simdjson::SUCCESS: break;
-    case simdjson::EMPTY: return JSON_INDEX_EMPTY;
-    case simdjson::UTF8_ERROR: return JSON_INDEX_UTF8;
+    case simdjson::SUCCESS:
+        break;
+    case simdjson::EMPTY:
+        return JSON_INDEX_EMPTY;
+    case simdjson::UTF8_ERROR:
+        return JSON_INDEX_UTF8;
     case simdjson::MEMALLOC:
-    case simdjson::CAPACITY: return JSON_INDEX_MEMORY;
-    default: return JSON_INDEX_STRING;
+    case simdjson::CAPACITY:
+        return JSON_INDEX_MEMORY;
+    default:
+        return JSON_INDEX_STRING;
     }
     uint32_t *found = index->stage->structural_indexes.get();
     found[index->stage->n_structural_indexes] = UINT32_MAX;

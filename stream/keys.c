@@ -33,7 +33,8 @@ void stream__keyer_release(stream_keyer *keyer) {
  * ------------------------------------------------------------------------ */
 
 /* Note that record i has no key. The array is made the first time. */
-static void mark(stream_block *block, size_t i, uint8_t status, stream_reason reason, uint32_t where) {
+static void mark(stream_block *block, size_t i, uint8_t status, stream_reason reason,
+                 uint32_t where) {
     stream_batch *b = &block->batch;
     if (!b->status) {
         memset(block->status, STREAM_RECORD_OK, block->count);
@@ -104,7 +105,8 @@ static void narrow(const key_plan *plan, bool first, const unsigned char **p, si
 }
 
 /* Hash a key that is one stretch of plain bytes. */
-static inline bool hash_single(stream_keyer *k, const unsigned char *p, size_t length, uint64_t *out) {
+static inline bool hash_single(stream_keyer *k, const unsigned char *p, size_t length,
+                               uint64_t *out) {
     narrow(k->plan, true, &p, &length);
     if (k->plan->fold) {
         k->key.length = 0;
@@ -123,10 +125,8 @@ static bool whole_keys(stream_keyer *k, stream_block *block, size_t first) {
     for (size_t i = first; i < block->count; i++) {
         uint32_t length;
         const unsigned char *p = content(block, i, &length);
-        if (as_is)
-            block->hashes[i] = hash(plan, p, length);
-        else if (!hash_single(k, p, length, &block->hashes[i]))
-            return false;
+        if (as_is) block->hashes[i] = hash(plan, p, length);
+        else if (!hash_single(k, p, length, &block->hashes[i])) return false;
     }
     return true;
 }
@@ -191,7 +191,8 @@ static stream_reason row_time(stream_keyer *k, const table_row *r, int64_t *time
 static stream_reason row_key(stream_keyer *k, const table_row *r, uint64_t *out) {
     const key_plan *plan = k->plan;
     size_t length;
-    if (!plan->by_parts) return hash_single(k, r->row, r->length, out) ? REASON_NONE : REASON_MEMORY;
+    if (!plan->by_parts)
+        return hash_single(k, r->row, r->length, out) ? REASON_NONE : REASON_MEMORY;
     if (plan->key_count == 1) {
         const unsigned char *value = part_value(k, r, 0, &length);
         return value && hash_single(k, value, length, out) ? REASON_NONE : REASON_MEMORY;
@@ -257,7 +258,8 @@ static bool add_json(stream_keyer *k, uint32_t part, const unsigned char *text, 
     return true;
 }
 
-static stream_reason json_time(stream_keyer *k, const unsigned char *text, json_slice s, int64_t *time) {
+static stream_reason json_time(stream_keyer *k, const unsigned char *text, json_slice s,
+                               int64_t *time) {
     const unsigned char *p = text + s.start;
     size_t length = s.stop - s.start;
     if (s.start == s.stop) return REASON_NO_TIME;
@@ -270,35 +272,36 @@ static stream_reason json_time(stream_keyer *k, const unsigned char *text, json_
     return stream__moment_parse(k->plan, p, length, time) ? REASON_NONE : REASON_BAD_TIME;
 }
 
-static stream_reason json_key(stream_keyer *k, const unsigned char *text, const json_slice *parts, uint64_t *out) {
+static stream_reason json_key(stream_keyer *k, const unsigned char *text, const json_slice *parts,
+                              uint64_t *out) {
     const key_plan *plan = k->plan;
     for (uint32_t i = 0; i < plan->key_count; i++)
         if (parts[i].start == parts[i].stop) return REASON_NO_FIELD;
     k->key.length = 0;
     for (uint32_t i = 0; i < plan->key_count; i++)
-        if (!add_json(k, i, text + parts[i].start, parts[i].stop - parts[i].start)) return REASON_MEMORY;
+        if (!add_json(k, i, text + parts[i].start, parts[i].stop - parts[i].start))
+            return REASON_MEMORY;
     *out = hash(plan, k->key.bytes, k->key.length);
     return REASON_NONE;
 }
 
-/* One line: text[from..to) whose tokens begin at `tokens`. */
+/* One line: text[from..to) whose tokens begin at *tokens, which moves past them. */
 static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsigned char *text,
-                      uint32_t from, uint32_t to, const uint32_t *tokens) {
+                      uint32_t from, uint32_t to, const uint32_t **tokens) {
     const key_plan *plan = k->plan;
     json_slice parts[STREAM_MAX_PARTS + 1];
     uint32_t where = from;
-    bool blank = *tokens >= to;
+    bool blank = **tokens >= to;
     stream_reason reason = REASON_NONE;
-    if (blank && plan->part_count)
-        reason = plan->key_count ? REASON_NO_FIELD : REASON_NO_TIME;
+    if (blank && plan->part_count) reason = plan->key_count ? REASON_NO_FIELD : REASON_NO_TIME;
     else if (!blank)
-        reason = stream__json_find(text, from, to, tokens, plan->paths, plan->part_count, parts, &where);
+        reason =
+            stream__json_find(text, from, to, tokens, plan->paths, plan->part_count, parts, &where);
     if (!reason && plan->timed) {
         where = parts[plan->key_count].start;
         reason = json_time(k, text, parts[plan->key_count], &block->times[i]);
     }
-    if (!reason && plan->by_parts)
-        reason = json_key(k, text, parts, &block->hashes[i]);
+    if (!reason && plan->by_parts) reason = json_key(k, text, parts, &block->hashes[i]);
     else if (!reason && !hash_single(k, text + from, to - from, &block->hashes[i]))
         reason = REASON_MEMORY;
     if (reason == REASON_MEMORY) return false;
@@ -315,13 +318,21 @@ static bool json_singly(stream_keyer *k, stream_block *block, size_t first) {
         const unsigned char *p = content(block, i, &length);
         const uint32_t *tokens = none;
         switch (stream__json_index(k->json, p, length, &tokens)) {
-        case JSON_INDEX_MEMORY: return false;
-        case JSON_INDEX_UTF8: mark_reason(block, i, REASON_UTF8, 0); continue;
-        case JSON_INDEX_STRING: mark_reason(block, i, REASON_STRING, 0); continue;
-        case JSON_INDEX_EMPTY: tokens = none; break;
-        case JSON_INDEX_OK: break;
+        case JSON_INDEX_MEMORY:
+            return false;
+        case JSON_INDEX_UTF8:
+            mark_reason(block, i, REASON_UTF8, 0);
+            continue;
+        case JSON_INDEX_STRING:
+            mark_reason(block, i, REASON_STRING, 0);
+            continue;
+        case JSON_INDEX_EMPTY:
+            tokens = none;
+            break;
+        case JSON_INDEX_OK:
+            break;
         }
-        if (!json_line(k, block, i, p, 0, length, tokens)) return false;
+        if (!json_line(k, block, i, p, 0, length, &tokens)) return false;
     }
     return true;
 }
@@ -331,13 +342,13 @@ static bool json_keys(stream_keyer *k, stream_block *block, size_t first) {
     uint32_t origin = block->ends[first];
     const uint32_t *tokens;
     if (block->batch.terminator[0] != '\n' ||
-        stream__json_index(k->json, text, block->ends[block->count] - origin, &tokens) != JSON_INDEX_OK)
+        stream__json_index(k->json, text, block->ends[block->count] - origin, &tokens) !=
+            JSON_INDEX_OK)
         return json_singly(k, block, first);
     for (size_t i = first; i < block->count; i++) {
         uint32_t length;
         uint32_t from = (uint32_t)(content(block, i, &length) - text);
-        if (!json_line(k, block, i, text, from, from + length, tokens)) return false;
-        while (*tokens < from + length) tokens++;
+        if (!json_line(k, block, i, text, from, from + length, &tokens)) return false;
     }
     return true;
 }

@@ -32,9 +32,11 @@ stream_status stream__moment_format(key_plan *plan, const char *text, stream_err
     if (!strchr(text, '%')) {
         char near[64];
         const char *hint = weir_nearest(text, "unix|unix-ms|unix-us|unix-ns|iso", near);
-        return stream__fail(err, 0, "unknown time format '%.80s'%s%s%s (choose unix, unix-ms, unix-us, unix-ns, "
-                                    "iso, or a pattern such as %%d/%%b/%%Y:%%H:%%M:%%S %%z)",
-                            text, hint ? ": did you mean '" : "", hint ? hint : "", hint ? "'?" : "");
+        return stream__fail(
+            err, 0,
+            "unknown time format '%.80s'%s%s%s (choose unix, unix-ms, unix-us, unix-ns, "
+            "iso, or a pattern such as %%d/%%b/%%Y:%%H:%%M:%%S %%z)",
+            text, hint ? ": did you mean '" : "", hint ? hint : "", hint ? "'?" : "");
     }
     plan->moment = MOMENT_PATTERN;
     plan->pattern = strdup(text);
@@ -69,7 +71,8 @@ static bool parse_unix(const char *text, size_t length, int64_t unit, int64_t *n
     const char *digits = p;
     int64_t whole = 0;
     for (; p < end && *p >= '0' && *p <= '9'; p++)
-        if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *p - '0', &whole))
+        if (__builtin_mul_overflow(whole, 10, &whole) ||
+            __builtin_add_overflow(whole, *p - '0', &whole))
             return false;
     if (p == digits) return false;
     int64_t rest = 0;
@@ -78,7 +81,8 @@ static bool parse_unix(const char *text, size_t length, int64_t unit, int64_t *n
         rest = fraction(&p, end, unit);
     }
     if (p < end && (*p == 'e' || *p == 'E')) return parse_exponent(text, length, unit, ns);
-    if (p != end || __builtin_mul_overflow(whole, unit, &whole) || __builtin_add_overflow(whole, rest, &whole))
+    if (p != end || __builtin_mul_overflow(whole, unit, &whole) ||
+        __builtin_add_overflow(whole, rest, &whole))
         return false;
     *ns = negative ? -whole : whole;
     return true;
@@ -159,7 +163,8 @@ static bool parse_iso(const char *p, size_t length, int64_t *ns) {
 /* strptime() knows no fractions: the pattern is used in pieces, with %f between them. */
 static bool parse_pattern(const char *pattern, const char *text, size_t length, int64_t *ns) {
     char copy[256], piece[256];
-    if (length >= sizeof copy || strlen(pattern) >= sizeof piece || memchr(text, 0, length)) return false;
+    if (length >= sizeof copy || strlen(pattern) >= sizeof piece || memchr(text, 0, length))
+        return false;
     memcpy(copy, text, length);
     copy[length] = 0;
     struct tm tm = {.tm_mday = 1, .tm_year = 70};
@@ -188,11 +193,17 @@ bool stream__moment_parse(const key_plan *plan, const unsigned char *bytes, size
     while (length && (*text == ' ' || *text == '\t')) text++, length--;
     while (length && (text[length - 1] == ' ' || text[length - 1] == '\t')) length--;
     switch (plan->moment) {
-    case MOMENT_SECONDS: return parse_unix(text, length, SECOND, ns);
-    case MOMENT_MS: return parse_unix(text, length, SECOND / 1000, ns);
-    case MOMENT_US: return parse_unix(text, length, 1000, ns);
-    case MOMENT_NS: return parse_unix(text, length, 1, ns);
-    case MOMENT_ISO: return parse_iso(text, length, ns);
-    default: return parse_pattern(plan->pattern, text, length, ns);
+    case MOMENT_SECONDS:
+        return parse_unix(text, length, SECOND, ns);
+    case MOMENT_MS:
+        return parse_unix(text, length, SECOND / 1000, ns);
+    case MOMENT_US:
+        return parse_unix(text, length, 1000, ns);
+    case MOMENT_NS:
+        return parse_unix(text, length, 1, ns);
+    case MOMENT_ISO:
+        return parse_iso(text, length, ns);
+    default:
+        return parse_pattern(plan->pattern, text, length, ns);
     }
 }

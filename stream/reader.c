@@ -46,21 +46,21 @@ struct stream_reader {
     size_t file_count;
     uint64_t raw_total;
     bool threaded;
-    bool all_regular;         /* no file ever makes a reader wait */
+    bool all_regular; /* no file ever makes a reader wait */
 
     stream_block *blocks;
     size_t slots;
-    stream_keyer keyer;       /* the caller's */
+    stream_keyer keyer; /* the caller's */
 
-    pthread_mutex_t lock;     /* guards what follows */
-    pthread_cond_t work;      /* a slot is free, or nobody frames any more */
-    pthread_cond_t news;      /* a block is ready, or the input has begun to wait */
-    uint64_t taken;           /* blocks before this number are done with */
-    uint64_t framed;          /* the number of the next block to frame */
-    bool framing;             /* somebody does */
-    bool finished;            /* the last block has been framed */
-    bool waits;               /* framing waits for input */
-    bool holding;             /* the caller has the block taken - 1 */
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t work;  /* a slot is free, or nobody frames any more */
+    pthread_cond_t news;  /* a block is ready, or the input has begun to wait */
+    uint64_t taken;       /* blocks before this number are done with */
+    uint64_t framed;      /* the number of the next block to frame */
+    bool framing;         /* somebody does */
+    bool finished;        /* the last block has been framed */
+    bool waits;           /* framing waits for input */
+    bool holding;         /* the caller has the block taken - 1 */
     pthread_t *threads;
     size_t thread_count;
 
@@ -105,10 +105,8 @@ static void *worker(void *context) {
     bool able = stream__keyer_init(&keyer, &r->plan);
     pthread_mutex_lock(&r->lock);
     while (able && !atomic_load(&r->control.stopping) && !r->finished) {
-        if (can_frame(r))
-            make_block(r, &keyer);
-        else
-            pthread_cond_wait(&r->work, &r->lock);
+        if (can_frame(r)) make_block(r, &keyer);
+        else pthread_cond_wait(&r->work, &r->lock);
     }
     pthread_cond_broadcast(&r->work); /* the others are to see that it is over */
     pthread_mutex_unlock(&r->lock);
@@ -148,10 +146,8 @@ static stream_status deliver(stream_reader *r, stream_block *block, const stream
         return STREAM_BATCH;
     }
     if (block->outcome == STREAM_FAILED) {
-        if (block->no_memory)
-            stream__no_memory(err);
-        else if (err)
-            *err = r->framer.failure;
+        if (block->no_memory) stream__no_memory(err);
+        else if (err) *err = r->framer.failure;
     }
     return block->outcome;
 }
@@ -176,7 +172,8 @@ static stream_status await(stream_reader *r, stream_block *block, int timeout_ms
         } else if (timeout_ms < 0 || !r->waits) {
             pthread_cond_wait(&r->news, &r->lock);
         } else if (timeout_ms == 0 ||
-                   (pthread_cond_timedwait(&r->news, &r->lock, &deadline) == ETIMEDOUT && !block->ready)) {
+                   (pthread_cond_timedwait(&r->news, &r->lock, &deadline) == ETIMEDOUT &&
+                    !block->ready)) {
             return STREAM_IDLE;
         }
     }
@@ -278,14 +275,18 @@ static stream_status check_files(stream_reader *r, stream_error *err) {
         struct stat st;
         const char *name = r->files[i];
         bool in = !strcmp(name, "-");
-        if ((in ? fstat(STDIN_FILENO, &st) : stat(name, &st)) != 0 || (!in && access(name, R_OK) != 0)) {
+        if ((in ? fstat(STDIN_FILENO, &st) : stat(name, &st)) != 0 ||
+            (!in && access(name, R_OK) != 0)) {
             int e = errno;
             stream__fail(err, e, "cannot read " STREAM_NAME_FORMAT ": %s", name, strerror(e));
             snprintf(err->file, sizeof err->file, "%s", name);
             return STREAM_FAILED;
         }
         if (S_ISDIR(st.st_mode)) {
-            stream__fail(err, EISDIR, "cannot read " STREAM_NAME_FORMAT ": it is a directory; name the files in it", name);
+            stream__fail(err, EISDIR,
+                         "cannot read " STREAM_NAME_FORMAT
+                         ": it is a directory; name the files in it",
+                         name);
             snprintf(err->file, sizeof err->file, "%s", name);
             return STREAM_FAILED;
         }
@@ -310,7 +311,8 @@ static stream_status make_slots(stream_reader *r, stream_error *err) {
     r->threads = calloc(threads, sizeof *r->threads);
     if (!r->blocks || !r->threads) return stream__no_memory(err);
     for (size_t i = 0; i < r->slots; i++)
-        if (!stream__block_init(&r->blocks[i], size, records, r->plan.timed)) return stream__no_memory(err);
+        if (!stream__block_init(&r->blocks[i], size, records, r->plan.timed))
+            return stream__no_memory(err);
     if (!stream__keyer_init(&r->keyer, &r->plan)) return stream__no_memory(err);
     return stream__framer_init(&r->framer, &r->options, &r->plan, r->files, r->file_count,
                                &r->control, size, records, err);
@@ -331,7 +333,9 @@ static stream_status start_threads(stream_reader *r, stream_error *err) {
         if (!failed) r->thread_count++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) return stream__fail(err, failed, "cannot start a thread: %s; try fewer --threads", strerror(failed));
+    if (failed)
+        return stream__fail(err, failed, "cannot start a thread: %s; try fewer --threads",
+                            strerror(failed));
     return STREAM_OK;
 }
 
@@ -367,7 +371,8 @@ stream_status stream_open(stream_reader **out, const stream_options *options,
     pthread_condattr_destroy(&monotonic);
     r->control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     stream_status status = STREAM_OK;
-    if (r->control.wake_fd < 0) status = stream__fail(err, errno, "cannot make an eventfd: %s", strerror(errno));
+    if (r->control.wake_fd < 0)
+        status = stream__fail(err, errno, "cannot make an eventfd: %s", strerror(errno));
     if (!status) status = copy_options(r, options, files, file_count, err);
     if (!status) status = check_files(r, err);
     if (!status) status = make_slots(r, err);

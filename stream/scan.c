@@ -22,7 +22,7 @@ static void csv_chunk_slowly(const unsigned char *p, uint32_t n, unsigned char s
     *separators = *line_ends = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (p[i] == '"') {
-            s = s == CSV_QUOTED                                ? CSV_QUOTE_SEEN
+            s = s == CSV_QUOTED                               ? CSV_QUOTE_SEEN
                 : s == CSV_FIELD_START || s == CSV_QUOTE_SEEN ? CSV_QUOTED
                                                               : CSV_PLAIN;
         } else if (s != CSV_QUOTED) {

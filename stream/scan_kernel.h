@@ -7,9 +7,7 @@
  */
 
 /* The first n of 64 bits; n from 1 to 64. */
-SCAN_TARGET static inline uint64_t SCAN_NAME(first_bits)(uint32_t n) {
-    return ~0ull >> (64 - n);
-}
+SCAN_TARGET static inline uint64_t SCAN_NAME(first_bits)(uint32_t n) { return ~0ull >> (64 - n); }
 
 /* Write pos + i + 1 for each bit i. Most chunks hold none to four; those are written without
  * asking how many, since the answer is what a branch could not guess. */
@@ -72,8 +70,8 @@ SCAN_TARGET static inline void SCAN_NAME(csv_chunk)(const unsigned char *p, uint
     if (*state == CSV_QUOTED) inside = ~inside;
     uint64_t opening = q & inside, closing = q & ~inside;
     uint64_t outside = (s | l) & ~inside;
-    uint64_t may_open = (outside << 1) | (closing << 1) |
-                        (*state == CSV_FIELD_START || *state == CSV_QUOTE_SEEN);
+    uint64_t may_open =
+        (outside << 1) | (closing << 1) | (*state == CSV_FIELD_START || *state == CSV_QUOTE_SEEN);
     if (opening & ~may_open) {
         csv_chunk_slowly(p, n, separator, state, separators, line_ends);
         return;
@@ -103,8 +101,8 @@ SCAN_TARGET static size_t SCAN_NAME(csv)(const unsigned char *base, uint32_t *po
 
 SCAN_TARGET static size_t SCAN_NAME(columns)(const unsigned char *row, uint32_t length,
                                              unsigned char separator, bool quoting,
-                                             const uint32_t *wanted, size_t count,
-                                             uint32_t *starts, uint32_t *stops) {
+                                             const uint32_t *wanted, size_t count, uint32_t *starts,
+                                             uint32_t *stops) {
     size_t found = 0;
     uint32_t column = 0, start = 0; /* of the field that the scan is in */
     csv_state state = CSV_FIELD_START;

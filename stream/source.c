@@ -34,10 +34,10 @@ struct stream_source {
     int fd;
     bool regular, plain;
     bool raw_eof;
-    bool between;          /* at the end of a member or frame: content may end here */
+    bool between; /* at the end of a member or frame: content may end here */
     source_kind kind;
     source_control *control;
-    unsigned char *in;     /* raw bytes: the first few, or what is to be decompressed */
+    unsigned char *in; /* raw bytes: the first few, or what is to be decompressed */
     size_t in_start, in_end;
     z_stream gzip;
     ZSTD_DStream *zstd;
@@ -67,10 +67,12 @@ static source_status wait_readable(stream_source *s, int timeout_ms) {
         n = poll(fds, 2, timeout_ms);
         if (c->waiting) c->waiting(c->context, false);
     }
-    if (n < 0) return errno == EINTR && !atomic_load(&c->interrupted) ? SOURCE_AGAIN : SOURCE_INTERRUPTED;
+    if (n < 0)
+        return errno == EINTR && !atomic_load(&c->interrupted) ? SOURCE_AGAIN : SOURCE_INTERRUPTED;
     if (fds[1].revents) {
         uint64_t calls;
-        while (read(c->wake_fd, &calls, sizeof calls) < 0 && errno == EINTR) {}
+        while (read(c->wake_fd, &calls, sizeof calls) < 0 && errno == EINTR) {
+        }
         return SOURCE_INTERRUPTED;
     }
     return n == 0 ? SOURCE_AGAIN : SOURCE_DATA;
@@ -117,8 +119,9 @@ static source_status refill(stream_source *s, int timeout_ms, stream_error *err)
     if (s->in_start) memmove(s->in, s->in + s->in_start, s->in_end - s->in_start);
     s->in_end -= s->in_start;
     s->in_start = 0;
-    size_t got;
-    source_status status = read_raw(s, s->in + s->in_end, INPUT_SIZE - s->in_end, timeout_ms, &got, err);
+    size_t got = 0;
+    source_status status =
+        read_raw(s, s->in + s->in_end, INPUT_SIZE - s->in_end, timeout_ms, &got, err);
     if (status == SOURCE_DATA) s->in_end += got;
     return status;
 }
@@ -130,14 +133,16 @@ static source_status refill(stream_source *s, int timeout_ms, stream_error *err)
 /* Does the beginning fit a magic? Bits of mask that are 0 may be anything. */
 static bool fits(const stream_source *s, const char *magic, const char *mask, size_t length) {
     for (size_t i = 0; i < length && s->in_start + i < s->in_end; i++)
-        if ((s->in[s->in_start + i] ^ (unsigned char)magic[i]) & (unsigned char)mask[i]) return false;
+        if ((s->in[s->in_start + i] ^ (unsigned char)magic[i]) & (unsigned char)mask[i])
+            return false;
     return true;
 }
 
 static source_kind kind_of(const stream_source *s) {
     size_t n = s->in_end - s->in_start;
     if (n && fits(s, "\x1f\x8b\x08", "\xff\xff\xff", 3)) return n < 3 ? KIND_UNKNOWN : KIND_GZIP;
-    if (n && (fits(s, "\x28\xb5\x2f\xfd", "\xff\xff\xff\xff", 4) || fits(s, "\x50\x2a\x4d\x18", "\xf0\xff\xff\xff", 4)))
+    if (n && (fits(s, "\x28\xb5\x2f\xfd", "\xff\xff\xff\xff", 4) ||
+              fits(s, "\x50\x2a\x4d\x18", "\xf0\xff\xff\xff", 4)))
         return n < 4 ? KIND_UNKNOWN : KIND_ZSTD;
     return KIND_PLAIN;
 }
@@ -170,7 +175,8 @@ static source_status find_kind(stream_source *s, int timeout_ms, stream_error *e
 
 static source_status damaged(stream_source *s, stream_error *err, const char *what) {
     char text[160];
-    snprintf(text, sizeof text, "damaged %s data (%s)", s->kind == KIND_GZIP ? "gzip" : "zstd", what);
+    snprintf(text, sizeof text, "damaged %s data (%s)", s->kind == KIND_GZIP ? "gzip" : "zstd",
+             what);
     return fail(s, err, 0, text,
                 s->kind == KIND_GZIP ? "check it with 'gzip -t'" : "check it with 'zstd -t'");
 }
@@ -224,8 +230,9 @@ static source_status decompress(stream_source *s, unsigned char *to, size_t room
                                 size_t *got, stream_error *err) {
     for (bool tried = false;; tried = true) {
         if (s->in_start < s->in_end || (!tried && !s->between)) {
-            source_status status = s->kind == KIND_GZIP ? inflate_some(s, to, room, got, timeout_ms, err)
-                                                        : unzstd_some(s, to, room, got, err);
+            source_status status = s->kind == KIND_GZIP
+                                       ? inflate_some(s, to, room, got, timeout_ms, err)
+                                       : unzstd_some(s, to, room, got, err);
             if (status != SOURCE_DATA || *got) return status;
             if (s->in_start < s->in_end) continue;
         }
@@ -263,7 +270,8 @@ source_status stream__source_skip(stream_source *s, uint64_t offset, stream_erro
     struct stat st;
     if (s->kind == KIND_PLAIN && s->regular && fstat(s->fd, &st) == 0) {
         if ((uint64_t)st.st_size < offset) return SOURCE_EOF;
-        if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0) return fail(s, err, errno, strerror(errno), "");
+        if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
+            return fail(s, err, errno, strerror(errno), "");
         s->in_start = s->in_end = 0;
         s->raw_eof = false;
         return SOURCE_DATA;
@@ -273,7 +281,8 @@ source_status stream__source_skip(stream_source *s, uint64_t offset, stream_erro
     source_status status = SOURCE_DATA;
     while (offset && status == SOURCE_DATA) {
         size_t got = 0;
-        status = stream__source_read(s, sink, offset < INPUT_SIZE ? offset : INPUT_SIZE, -1, &got, err);
+        status =
+            stream__source_read(s, sink, offset < INPUT_SIZE ? offset : INPUT_SIZE, -1, &got, err);
         if (status == SOURCE_DATA) offset -= got;
     }
     free(sink);

@@ -31,8 +31,9 @@ stream_status stream__fail(stream_error *err, int os_error, const char *format, 
 }
 
 stream_status stream__no_memory(stream_error *err) {
-    return stream__fail(err, ENOMEM, "out of memory for reading records: give less to other "
-                                     "programs, or lower --memory or --threads");
+    return stream__fail(err, ENOMEM,
+                        "out of memory for reading records: give less to other "
+                        "programs, or lower --memory or --threads");
 }
 
 bool stream__buffer_reserve(stream_buffer *b, size_t more) {
@@ -74,15 +75,18 @@ stream_status stream_parse_format(const char *text, stream_format *format, uint3
     }
     if (!strncmp(text, "fixed", 5) && (text[5] == ':' || !text[5])) {
         uint64_t size;
-        if (!text[5] || weir_parse_size(text + 6, &size, NULL) || !size || size > STREAM_RECORD_LIMIT)
-            return stream__fail(err, 0, "format '%.80s' needs a record size from 1 to 1G: try fixed:16", text);
+        if (!text[5] || weir_parse_size(text + 6, &size, NULL) || !size ||
+            size > STREAM_RECORD_LIMIT)
+            return stream__fail(
+                err, 0, "format '%.80s' needs a record size from 1 to 1G: try fixed:16", text);
         *format = STREAM_FIXED;
         *record_size = (uint32_t)size;
         return STREAM_OK;
     }
     char hint[128];
-    return stream__fail(err, 0, "unknown format '%.80s'%s (formats: lines, csv, tsv, json, fixed:N, len32)", text,
-                        did_you_mean(text, "lines|csv|tsv|json|fixed|len32", hint, sizeof hint));
+    return stream__fail(
+        err, 0, "unknown format '%.80s'%s (formats: lines, csv, tsv, json, fixed:N, len32)", text,
+        did_you_mean(text, "lines|csv|tsv|json|fixed|len32", hint, sizeof hint));
 }
 
 stream_status stream_parse_compression(const char *text, stream_compression *compression,
@@ -99,10 +103,8 @@ stream_status stream_parse_compression(const char *text, stream_compression *com
 }
 
 stream_options stream_options_defaults(void) {
-    return (stream_options){.format = STREAM_LINES,
-                            .terminator = '\n',
-                            .max_record = 64u << 20,
-                            .threads = 1};
+    return (stream_options){
+        .format = STREAM_LINES, .terminator = '\n', .max_record = 64u << 20, .threads = 1};
 }
 
 /* ------------------------------------------------------------------------
@@ -230,8 +232,8 @@ static stream_status parse_path(spec_cursor *c, json_path *path, stream_error *e
         c->text++;
         return STREAM_OK;
     }
-    if (c->text[1] == '[') c->text++;
     while (*c->text == '.' || *c->text == '[') {
+        if (*c->text == '.' && c->text[1] == '[') c->text++;
         if (*c->text == '[') {
             if (parse_bracket(c, path, err)) return STREAM_FAILED;
             continue;
@@ -255,7 +257,8 @@ static stream_status parse_parts(key_plan *plan, const char *spec, const char *o
                                  uint32_t most, char **store, stream_error *err) {
     spec_cursor c = {spec, spec, *store, option};
     for (uint32_t n = 0;; c.text++) {
-        if (n++ == most) return bad_spec(&c, err, most == 1 ? "one is enough" : "too many parts (at most 32)");
+        if (n++ == most)
+            return bad_spec(&c, err, most == 1 ? "one is enough" : "too many parts (at most 32)");
         if (parse_part(plan, &c, plan->part_count, err)) return STREAM_FAILED;
         plan->part_count++;
         if (!*c.text) break;
@@ -286,22 +289,30 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
     bool table = o->format == STREAM_CSV || o->format == STREAM_TSV;
     bool parts = table || o->format == STREAM_JSON;
     if (o->format == STREAM_FIXED && o->record_size == 0)
-        return stream__fail(err, 0, "records of 0 bytes are not possible: give a size, as in fixed:16");
+        return stream__fail(err, 0,
+                            "records of 0 bytes are not possible: give a size, as in fixed:16");
     if (o->terminator != '\n' && o->terminator != '\0')
         return stream__fail(err, 0, "records end with a line end or with NUL, nothing else");
     if (o->terminator == '\0' && o->format != STREAM_LINES && o->format != STREAM_JSON)
-        return stream__fail(err, 0, "NUL-terminated records are possible with lines and json only: "
-                                    "leave out -z, or choose another --format");
+        return stream__fail(err, 0,
+                            "NUL-terminated records are possible with lines and json only: "
+                            "leave out -z, or choose another --format");
     if (o->header && !table)
-        return stream__fail(err, 0, "only csv and tsv have a header: leave out --header, or give --format csv");
+        return stream__fail(
+            err, 0, "only csv and tsv have a header: leave out --header, or give --format csv");
     if (o->key && !parts)
-        return stream__fail(err, 0, "records of this format have no parts that '%.80s' could name: "
-                                    "leave out --key, or give --format csv, tsv or json", o->key);
+        return stream__fail(err, 0,
+                            "records of this format have no parts that '%.80s' could name: "
+                            "leave out --key, or give --format csv, tsv or json",
+                            o->key);
     if (o->time_field && !parts)
-        return stream__fail(err, 0, "records of this format have no part that '%.80s' could name: "
-                                    "leave out --time, or give --format csv, tsv or json", o->time_field);
+        return stream__fail(err, 0,
+                            "records of this format have no part that '%.80s' could name: "
+                            "leave out --time, or give --format csv, tsv or json",
+                            o->time_field);
     if (o->max_record == 0 || o->max_record > STREAM_RECORD_LIMIT)
-        return stream__fail(err, 0, "the longest record must be from 1 byte to 1G: change --max-record");
+        return stream__fail(err, 0,
+                            "the longest record must be from 1 byte to 1G: change --max-record");
     if (!o->filter && !o->hash) return stream__fail(err, 0, "no filter and no hash function given");
     return STREAM_OK;
 }
@@ -309,8 +320,10 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
 static stream_status check_names(const key_plan *plan, bool header, stream_error *err) {
     for (uint32_t i = 0; i < plan->part_count && !header; i++)
         if (plan->names[i])
-            return stream__fail(err, 0, "column '%.80s' is given by name, but there is no header: "
-                                        "give --header, or the number of the column", plan->names[i]);
+            return stream__fail(err, 0,
+                                "column '%.80s' is given by name, but there is no header: "
+                                "give --header, or the number of the column",
+                                plan->names[i]);
     return STREAM_OK;
 }
 
@@ -326,7 +339,8 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->hash_context = o->hash_context;
     plan->by_parts = o->key != NULL;
     plan->timed = o->time_field != NULL;
-    size_t room = 2 * ((o->key ? strlen(o->key) : 0) + (o->time_field ? strlen(o->time_field) : 0)) + 4;
+    size_t room =
+        2 * ((o->key ? strlen(o->key) : 0) + (o->time_field ? strlen(o->time_field) : 0)) + 4;
     plan->text = malloc(room);
     char *store = plan->text;
     if (!store) return stream__no_memory(err);
@@ -375,18 +389,21 @@ static stream_status unknown_column(const key_plan *plan, const char *wanted,
     size_t n, used = 0;
     for (uint32_t i = 0; i < 1000 && header_name(plan, row, length, i, &value, &name, &n); i++) {
         size_t room = sizeof list - strlen(list);
-        snprintf(list + strlen(list), room, "%s%.*s", i ? ", " : "", (int)(n < 60 ? n : 60), (const char *)name);
+        snprintf(list + strlen(list), room, "%s%.*s", i ? ", " : "", (int)(n < 60 ? n : 60),
+                 (const char *)name);
         if (n == 0 || n > 31 || memchr(name, '|', n) || used + n + 2 > sizeof names) continue;
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used ? "|" : "", (int)n, (const char *)name);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used ? "|" : "",
+                                 (int)n, (const char *)name);
     }
     stream__buffer_release(&value);
-    return stream__fail(err, 0, "no column '%.80s' in " STREAM_NAME_FORMAT "%s (its columns: %s)", wanted, file,
-                        did_you_mean(wanted, names, hint, sizeof hint), list);
+    return stream__fail(err, 0, "no column '%.80s' in " STREAM_NAME_FORMAT "%s (its columns: %s)",
+                        wanted, file, did_you_mean(wanted, names, hint, sizeof hint), list);
 }
 
 stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size_t length,
                                   const char *file, stream_error *err) {
-    if (length >= 3 && !memcmp(row, "\xef\xbb\xbf", 3)) { /* a byte order mark is no part of a name */
+    if (length >= 3 &&
+        !memcmp(row, "\xef\xbb\xbf", 3)) { /* a byte order mark is no part of a name */
         row += 3;
         length -= 3;
     }
@@ -402,10 +419,8 @@ stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size
         while ((more = header_name(plan, row, length, i, &value, &name, &n)) &&
                (n != strlen(wanted) || memcmp(name, wanted, n) != 0))
             i++;
-        if (more)
-            plan->columns[part] = i;
-        else
-            status = unknown_column(plan, wanted, row, length, file, err);
+        if (more) plan->columns[part] = i;
+        else status = unknown_column(plan, wanted, row, length, file, err);
     }
     stream__buffer_release(&value);
     if (status == STREAM_OK) settle_columns(plan);

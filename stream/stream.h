@@ -60,11 +60,11 @@ typedef enum {
 } stream_status;
 
 typedef struct {
-    int os_error;       /* errno of the failed call, or 0 */
-    uint64_t record;    /* number in its file, from 1 (a header counts); 0: none concerned */
-    uint64_t offset;    /* byte in the file's content (decompressed) at which it begins */
-    char file[256];     /* its name, cut if long; "" if none is concerned */
-    char message[640];  /* the whole story, file, record and offset included */
+    int os_error;      /* errno of the failed call, or 0 */
+    uint64_t record;   /* number in its file, from 1 (a header counts); 0: none concerned */
+    uint64_t offset;   /* byte in the file's content (decompressed) at which it begins */
+    char file[256];    /* its name, cut if long; "" if none is concerned */
+    char message[640]; /* the whole story, file, record and offset included */
 } stream_error;
 
 /* ------------------------------------------------------------------------
@@ -168,7 +168,7 @@ enum {
 };
 
 typedef struct {
-    size_t count;            /* records, at least 1 */
+    size_t count; /* records, at least 1 */
     const unsigned char *base;
     const uint32_t *offsets; /* count + 1: record i is base[offsets[i]] up to base[offsets[i+1]],
                               * its terminator (or length prefix) included, so that consecutive
@@ -180,12 +180,12 @@ typedef struct {
     size_t missing, bad;     /* how many of each status */
     bool open_end;           /* the last record has no terminator: it ends its file */
     stream_format format;
-    char terminator[3];      /* what would end it: "\n", "\r\n", or one NUL; "" for binary formats */
+    char terminator[3]; /* what would end it: "\n", "\r\n", or one NUL; "" for binary formats */
     uint8_t terminator_length;
-    const char *file;        /* name; "-" is standard input */
-    uint64_t first_record;   /* number of the first record in its file, from 1 */
-    uint64_t first_offset;   /* of base[offsets[0]] in the file's content */
-    stream_position after;   /* just after the last record: start here to go on */
+    const char *file;      /* name; "-" is standard input */
+    uint64_t first_record; /* number of the first record in its file, from 1 */
+    uint64_t first_offset; /* of base[offsets[0]] in the file's content */
+    stream_position after; /* just after the last record: start here to go on */
 } stream_batch;
 
 typedef struct stream_reader stream_reader;
@@ -222,11 +222,11 @@ void stream_interrupt(stream_reader *reader);
 
 /* How far it has come. Thread-safe. */
 typedef struct {
-    uint64_t raw_bytes;  /* read from the files, before decompression */
-    uint64_t raw_total;  /* size of all files, or 0 if one has none (a pipe). Less what
-                          * lies before options.start is not subtracted from either */
-    uint64_t records;    /* delivered in batches */
-    uint64_t bytes;      /* of these, decompressed */
+    uint64_t raw_bytes; /* read from the files, before decompression */
+    uint64_t raw_total; /* size of all files, or 0 if one has none (a pipe). Less what
+                         * lies before options.start is not subtracted from either */
+    uint64_t records;   /* delivered in batches */
+    uint64_t bytes;     /* of these, decompressed */
 } stream_progress;
 
 void stream_get_progress(const stream_reader *reader, stream_progress *progress);
@@ -247,24 +247,24 @@ stream_status stream_parse_compression(const char *text, stream_compression *com
 /* A point at which the output can be cut and continued: everything written so
  * far lies before `offset`, compressed members and frames are complete. */
 typedef struct {
-    uint64_t offset;  /* bytes of the output file */
-    bool open_end;    /* the last record written has no terminator yet: one goes before the next */
+    uint64_t offset; /* bytes of the output file */
+    bool open_end;   /* the last record written has no terminator yet: one goes before the next */
     char terminator[3];
     uint8_t terminator_length;
 } stream_mark;
 
 typedef struct {
-    const char *path;         /* NULL or "-": descriptor `fd`. A file is made if need be */
-    int fd;                   /* default 1, standard output; not closed by the writer */
+    const char *path; /* NULL or "-": descriptor `fd`. A file is made if need be */
+    int fd;           /* default 1, standard output; not closed by the writer */
     stream_compression compression;
-    int level;                /* 0: the compressor's default (gzip 6, zstd 3) */
-    bool background;          /* compress and write in a thread of its own */
-    bool append;              /* go on after the end of the file instead of emptying it */
-    const stream_mark *mark;  /* go on here: cut the file back to it. It must be a regular file
-                               * and no shorter. Overrides append */
+    int level;                 /* 0: the compressor's default (gzip 6, zstd 3) */
+    bool background;           /* compress and write in a thread of its own */
+    bool append;               /* go on after the end of the file instead of emptying it */
+    const stream_mark *mark;   /* go on here: cut the file back to it. It must be a regular file
+                                * and no shorter. Overrides append */
     const char *const *inputs; /* refuse to empty one of these files; or NULL */
     size_t input_count;
-    size_t buffer_size;       /* 0: the measured best */
+    size_t buffer_size; /* 0: the measured best */
 } stream_writer_options;
 
 stream_writer_options stream_writer_options_defaults(void);

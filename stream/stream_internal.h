@@ -25,8 +25,8 @@
 #include "stream.h"
 #include "stream_internal_json.h"
 
-#define STREAM_PAD 64          /* readable bytes past the end of every buffer that is scanned */
-#define STREAM_MAX_PARTS 32    /* parts of a key */
+#define STREAM_PAD 64       /* readable bytes past the end of every buffer that is scanned */
+#define STREAM_MAX_PARTS 32 /* parts of a key */
 #define STREAM_RECORD_LIMIT (1u << 30)
 
 /* ------------------------------------------------------------------------
@@ -43,24 +43,25 @@ __attribute__((format(printf, 3, 4))) stream_status stream__fail(stream_error *e
 stream_status stream__no_memory(stream_error *err);
 
 /* Why a record is BAD or MISSING: name, status, text. */
-#define STREAM_REASON_LIST(X)                                                                  \
-    X(REASON_NONE, STREAM_RECORD_OK, "nothing is wrong")                                        \
-    X(REASON_NO_COLUMN, STREAM_MISSING, "the row has too few columns for the key")              \
-    X(REASON_NO_FIELD, STREAM_MISSING, "the value has no field for the key")                    \
-    X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                 \
-    X(REASON_BAD_TIME, STREAM_BAD, "the time does not fit the time format")                     \
-    X(REASON_OPEN_QUOTE, STREAM_BAD, "a quote is not closed before the end of the file")        \
-    X(REASON_UTF8, STREAM_BAD, "invalid JSON: not UTF-8")                                       \
-    X(REASON_STRING, STREAM_BAD, "invalid JSON: a string is not closed, or holds a control character") \
-    X(REASON_ESCAPE, STREAM_BAD, "invalid JSON: unknown escape in a string")                    \
-    X(REASON_NUMBER, STREAM_BAD, "invalid JSON: malformed number")                              \
-    X(REASON_WORD, STREAM_BAD, "invalid JSON: expected a value")                                \
-    X(REASON_SYNTAX, STREAM_BAD, "invalid JSON: misplaced bracket, comma or colon")             \
-    X(REASON_CUT, STREAM_BAD, "invalid JSON: the value is not complete")                        \
-    X(REASON_TRAILING, STREAM_BAD, "invalid JSON: something follows the value")                 \
-    X(REASON_DEPTH, STREAM_BAD, "invalid JSON: nested deeper than 1024")                        \
-    X(REASON_NOT_OBJECT, STREAM_BAD, "the value is not an object")                              \
-    X(REASON_NOT_ARRAY, STREAM_BAD, "the value is not an array")                                \
+#define STREAM_REASON_LIST(X)                                                                      \
+    X(REASON_NONE, STREAM_RECORD_OK, "nothing is wrong")                                           \
+    X(REASON_NO_COLUMN, STREAM_MISSING, "the row has too few columns for the key")                 \
+    X(REASON_NO_FIELD, STREAM_MISSING, "the value has no field for the key")                       \
+    X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
+    X(REASON_BAD_TIME, STREAM_BAD, "the time does not fit the time format")                        \
+    X(REASON_OPEN_QUOTE, STREAM_BAD, "a quote is not closed before the end of the file")           \
+    X(REASON_UTF8, STREAM_BAD, "invalid JSON: not UTF-8")                                          \
+    X(REASON_STRING, STREAM_BAD,                                                                   \
+      "invalid JSON: a string is not closed, or holds a control character")                        \
+    X(REASON_ESCAPE, STREAM_BAD, "invalid JSON: unknown escape in a string")                       \
+    X(REASON_NUMBER, STREAM_BAD, "invalid JSON: malformed number")                                 \
+    X(REASON_WORD, STREAM_BAD, "invalid JSON: expected a value")                                   \
+    X(REASON_SYNTAX, STREAM_BAD, "invalid JSON: misplaced bracket, comma or colon")                \
+    X(REASON_CUT, STREAM_BAD, "invalid JSON: the value is not complete")                           \
+    X(REASON_TRAILING, STREAM_BAD, "invalid JSON: something follows the value")                    \
+    X(REASON_DEPTH, STREAM_BAD, "invalid JSON: nested deeper than 1024")                           \
+    X(REASON_NOT_OBJECT, STREAM_BAD, "the value is not an object")                                 \
+    X(REASON_NOT_ARRAY, STREAM_BAD, "the value is not an array")                                   \
     X(REASON_MEMORY, STREAM_BAD, "out of memory")
 
 typedef enum {
@@ -73,16 +74,22 @@ typedef enum {
  * source.c: one file's content, decompressed
  * ------------------------------------------------------------------------ */
 
-typedef enum { SOURCE_DATA, SOURCE_EOF, SOURCE_AGAIN, SOURCE_INTERRUPTED, SOURCE_FAILED } source_status;
+typedef enum {
+    SOURCE_DATA,
+    SOURCE_EOF,
+    SOURCE_AGAIN,
+    SOURCE_INTERRUPTED,
+    SOURCE_FAILED
+} source_status;
 
 typedef struct stream_source stream_source;
 
 /* What a source shares with the thread that may want to stop it. */
 typedef struct {
-    int wake_fd;                    /* an eventfd, readable when somebody wants attention */
-    _Atomic uint64_t raw_bytes;     /* progress */
-    _Atomic bool interrupted;       /* stream_interrupt() was called and not yet reported */
-    _Atomic bool stopping;          /* stream_close() */
+    int wake_fd;                /* an eventfd, readable when somebody wants attention */
+    _Atomic uint64_t raw_bytes; /* progress */
+    _Atomic bool interrupted;   /* stream_interrupt() was called and not yet reported */
+    _Atomic bool stopping;      /* stream_close() */
     void (*waiting)(void *context, bool waits); /* told before and after a wait for input */
     void (*attention)(void *context);           /* told when woken while waiting */
     void *context;
@@ -142,26 +149,33 @@ typedef struct {
     path_step *steps;
 } json_path;
 
-typedef enum { MOMENT_SECONDS, MOMENT_MS, MOMENT_US, MOMENT_NS, MOMENT_ISO, MOMENT_PATTERN } moment_kind;
+typedef enum {
+    MOMENT_SECONDS,
+    MOMENT_MS,
+    MOMENT_US,
+    MOMENT_NS,
+    MOMENT_ISO,
+    MOMENT_PATTERN
+} moment_kind;
 
 /* Everything about keys that does not change from record to record. */
 typedef struct {
     stream_format format;
-    bool by_parts;          /* else the whole record */
+    bool by_parts; /* else the whole record */
     bool timed;
     bool trim, fold;
     size_t skip_prefix;
-    uint32_t key_count;     /* parts of the key; if timed, part number key_count is the time */
+    uint32_t key_count; /* parts of the key; if timed, part number key_count is the time */
     uint32_t part_count;
-    char *text;             /* the copied spec; names point into it */
-    const char *names[STREAM_MAX_PARTS + 1];   /* columns by name, else NULL */
-    uint32_t columns[STREAM_MAX_PARTS + 1];    /* from 0 */
+    char *text;                              /* the copied spec; names point into it */
+    const char *names[STREAM_MAX_PARTS + 1]; /* columns by name, else NULL */
+    uint32_t columns[STREAM_MAX_PARTS + 1];  /* from 0 */
     json_path paths[STREAM_MAX_PARTS + 1];
-    uint32_t wanted_count;  /* the columns without repeats, ascending */
+    uint32_t wanted_count; /* the columns without repeats, ascending */
     uint32_t wanted[STREAM_MAX_PARTS + 1];
-    uint8_t slot[STREAM_MAX_PARTS + 1];        /* part -> place in wanted */
+    uint8_t slot[STREAM_MAX_PARTS + 1]; /* part -> place in wanted */
     moment_kind moment;
-    char *pattern;          /* MOMENT_PATTERN */
+    char *pattern; /* MOMENT_PATTERN */
     const weir_filter *filter;
     uint64_t (*hash)(const void *, const void *, size_t);
     const void *hash_context;
@@ -202,10 +216,10 @@ typedef struct {
     uint32_t start, stop; /* start == stop: missing */
 } json_slice;
 
-/* Check the one value in text[from..to), whose tokens begin at tokens[0], and find its parts,
- * for each path one. On trouble *where is its place in the text. */
+/* Check the one value in text[from..to), whose tokens begin at *tokens, and find its parts, for
+ * each path one. *tokens moves to the first from `to` on. On trouble *where is its place. */
 stream_reason stream__json_find(const unsigned char *text, uint32_t from, uint32_t to,
-                                const uint32_t *tokens, const json_path *paths,
+                                const uint32_t **tokens, const json_path *paths,
                                 uint32_t path_count, json_slice *parts, uint32_t *where);
 
 /* Append the canonical spelling of a checked value: one tag byte ('s' for a string), then its
@@ -219,12 +233,12 @@ bool stream__json_canonical(const unsigned char *text, size_t length, stream_buf
 typedef struct {
     unsigned char *memory; /* page aligned, capacity + STREAM_PAD bytes */
     size_t capacity;
-    uint32_t base;         /* first byte in use */
-    uint32_t scanned;      /* the scan has come this far */
-    uint32_t end;          /* bytes are here up to this */
-    uint32_t limit;        /* read up to here, then it is full */
-    uint32_t *ends;        /* ends[0] = first record's start, ends[i] = record i's end */
-    size_t count;          /* records found */
+    uint32_t base;    /* first byte in use */
+    uint32_t scanned; /* the scan has come this far */
+    uint32_t end;     /* bytes are here up to this */
+    uint32_t limit;   /* read up to here, then it is full */
+    uint32_t *ends;   /* ends[0] = first record's start, ends[i] = record i's end */
+    size_t count;     /* records found */
     uint64_t *hashes;
     int64_t *times;
     uint8_t *status, *reason;
@@ -248,18 +262,18 @@ typedef struct {
     source_control *control;
     size_t block_size, max_records;
 
-    stream_source *source;   /* NULL: between files */
-    stream_position at;      /* of carry[0], or of the block's base while one is being filled */
-    bool at_eof;             /* the source has no more; carry may still hold records */
-    bool header_next;        /* the next record of this file is its header */
-    unsigned char *carry;    /* bytes after the last whole record of the last block */
+    stream_source *source; /* NULL: between files */
+    stream_position at;    /* of carry[0], or of the block's base while one is being filled */
+    bool at_eof;           /* the source has no more; carry may still hold records */
+    bool header_next;      /* the next record of this file is its header */
+    unsigned char *carry;  /* bytes after the last whole record of the last block */
     size_t carry_length, carry_capacity, carry_scanned;
     csv_state csv;
-    bool crlf;               /* the last row ended with CRLF */
-    bool filling;            /* a block was left unfinished: go on with it */
+    bool crlf;                   /* the last row ended with CRLF */
+    bool filling;                /* a block was left unfinished: go on with it */
     unsigned char *first_header; /* the first file's header row, without terminator */
     size_t first_header_length;
-    bool pending_failure;    /* deliver what there is, then fail with: */
+    bool pending_failure; /* deliver what there is, then fail with: */
     stream_error failure;
 } stream_framer;
 
@@ -270,8 +284,8 @@ stream_status stream__framer_init(stream_framer *framer, const stream_options *o
 void stream__framer_release(stream_framer *framer);
 
 /* Fill a block with whole records and describe it in block->batch (without hashes): outcome
- * STREAM_BATCH; or STREAM_END, STREAM_IDLE, STREAM_INTERRUPTED, STREAM_FAILED (framer->failure). After IDLE and
- * INTERRUPTED call again with the same block. */
+ * STREAM_BATCH; or STREAM_END, STREAM_IDLE, STREAM_INTERRUPTED, STREAM_FAILED (framer->failure).
+ * After IDLE and INTERRUPTED call again with the same block. */
 stream_status stream__frame(stream_framer *framer, stream_block *block, int timeout_ms);
 
 /* What one thread needs to make keys. */

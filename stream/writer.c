@@ -35,31 +35,31 @@ enum { BUFFER_SIZE = 256 * 1024, PACKED_SIZE = 128 * 1024, PAGE = 4096 };
 typedef enum { GO_ON, PUSH, END } output_end;
 
 struct stream_writer {
-    char *name;                 /* for messages */
+    char *name; /* for messages */
     int fd;
-    bool owned;                 /* close it */
+    bool owned; /* close it */
     stream_compression compression;
-    size_t size;                /* of a buffer */
-    unsigned char *buffer;      /* the caller fills it */
+    size_t size;           /* of a buffer */
+    unsigned char *buffer; /* the caller fills it */
     size_t used;
-    bool open_end;              /* a terminator is owed */
+    bool open_end; /* a terminator is owed */
     char terminator[3];
     uint8_t terminator_length;
 
     /* Used where the output is made: by the caller or by the thread. */
     z_stream gzip;
     ZSTD_CCtx *zstd;
-    unsigned char *packed;      /* compressed bytes on their way out */
-    bool member_open;           /* a member or frame has been begun */
+    unsigned char *packed; /* compressed bytes on their way out */
+    bool member_open;      /* a member or frame has been begun */
     _Atomic uint64_t offset;
-    stream_status status;       /* what became of it; the first failure stays */
+    stream_status status; /* what became of it; the first failure stays */
     stream_error error;
 
     bool background;
     pthread_t thread;
-    pthread_mutex_t lock;       /* guards what follows, and status and error */
+    pthread_mutex_t lock; /* guards what follows, and status and error */
     pthread_cond_t change;
-    unsigned char *other;       /* the second buffer: the thread's while busy */
+    unsigned char *other; /* the second buffer: the thread's while busy */
     size_t other_used;
     output_end other_end;
     bool busy, stopping;
@@ -71,9 +71,10 @@ struct stream_writer {
 
 static stream_status write_failed(stream_writer *w, int error) {
     if (error == EPIPE) return w->status = STREAM_CLOSED;
-    const char *advice = error == ENOSPC || error == EDQUOT
-                             ? "; make room, then go on with --resume if a --state was kept, or start over"
-                             : "";
+    const char *advice =
+        error == ENOSPC || error == EDQUOT
+            ? "; make room, then go on with --resume if a --state was kept, or start over"
+            : "";
     stream__fail(&w->error, error, "cannot write %s: %s%s", w->name, strerror(error), advice);
     return w->status = STREAM_FAILED;
 }
@@ -111,7 +112,9 @@ static stream_status put_gzip(stream_writer *w, const unsigned char *p, size_t n
 }
 
 static stream_status put_zstd(stream_writer *w, const unsigned char *p, size_t n, output_end end) {
-    ZSTD_EndDirective flush = end == END ? ZSTD_e_end : end == PUSH ? ZSTD_e_flush : ZSTD_e_continue;
+    ZSTD_EndDirective flush = end == END    ? ZSTD_e_end
+                              : end == PUSH ? ZSTD_e_flush
+                                            : ZSTD_e_continue;
     ZSTD_inBuffer in = {p, n, 0};
     size_t left;
     do {
@@ -214,10 +217,9 @@ static stream_status state(stream_writer *w, stream_error *err) {
 static void put_slowly(stream_writer *w, const unsigned char *p, size_t n) {
     while (n) {
         if (w->used == 0 && n >= w->size && !w->background) { /* nothing to gather */
-            size_t whole = n / w->size * w->size;
-            put_out(w, p, whole, GO_ON);
-            p += whole;
-            n -= whole;
+            put_out(w, p, w->size, GO_ON);
+            p += w->size;
+            n -= w->size;
             continue;
         }
         size_t part = w->size - w->used < n ? w->size - w->used : n;
@@ -328,7 +330,9 @@ static void put_marked(stream_writer *w, const stream_batch *b, size_t i, char v
     pay_terminator(w);
     char column[] = {verdict, b->format == STREAM_CSV ? ',' : '\t', 0};
     switch (b->format) {
-    case STREAM_JSON: put_marked_json(w, p, n, verdict, ended); break;
+    case STREAM_JSON:
+        put_marked_json(w, p, n, verdict, ended);
+        break;
     case STREAM_LEN32: {
         uint32_t length = (uint32_t)(n - 4) + 1;
         unsigned char head[5] = {(unsigned char)length, (unsigned char)(length >> 8),
@@ -385,7 +389,8 @@ stream_status stream_writer_flush(stream_writer *w, stream_error *err) {
     return state(w, err);
 }
 
-stream_status stream_writer_mark(stream_writer *w, bool sync, stream_mark *mark, stream_error *err) {
+stream_status stream_writer_mark(stream_writer *w, bool sync, stream_mark *mark,
+                                 stream_error *err) {
     pass_on(w, END);
     if (sync && !w->status && fdatasync(w->fd) != 0 && errno != EINVAL && errno != EROFS)
         write_failed(w, errno);
@@ -431,13 +436,16 @@ static stream_status place(stream_writer *w, const stream_writer_options *o, str
     struct stat st;
     if (fstat(w->fd, &st) != 0)
         return stream__fail(err, errno, "cannot write %s: %s", w->name, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return stream__fail(err, EISDIR, "cannot write %s: it is a directory; name a file", w->name);
+    if (S_ISDIR(st.st_mode))
+        return stream__fail(err, EISDIR, "cannot write %s: it is a directory; name a file",
+                            w->name);
     bool regular = S_ISREG(st.st_mode);
     if (regular && check_inputs(w, o, &st, err)) return STREAM_FAILED;
     if (o->mark) {
         if (!regular || (uint64_t)st.st_size < o->mark->offset)
-            return stream__fail(err, 0, "cannot resume in %s: %s; start over without --resume", w->name,
-                                regular ? "it is shorter than when it was left" : "it is not a file");
+            return stream__fail(
+                err, 0, "cannot resume in %s: %s; start over without --resume", w->name,
+                regular ? "it is shorter than when it was left" : "it is not a file");
         w->open_end = o->mark->open_end;
         w->terminator_length = o->mark->terminator_length;
         memcpy(w->terminator, o->mark->terminator, sizeof w->terminator);
@@ -461,12 +469,15 @@ static stream_status start_compressor(stream_writer *w, int level, stream_error 
     w->packed = malloc(PACKED_SIZE);
     if (!w->packed) return stream__no_memory(err);
     if (w->compression == STREAM_GZIP) {
-        if (level < 0 || level > 9) return stream__fail(err, 0, "gzip has no level %d: choose 1 to 9", level);
-        int result = deflateInit2(&w->gzip, level ? level : 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+        if (level < 0 || level > 9)
+            return stream__fail(err, 0, "gzip has no level %d: choose 1 to 9", level);
+        int result =
+            deflateInit2(&w->gzip, level ? level : 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
         return result == Z_OK ? STREAM_OK : stream__no_memory(err);
     }
     if (level < 0 || level > ZSTD_maxCLevel())
-        return stream__fail(err, 0, "zstd has no level %d: choose 1 to %d", level, ZSTD_maxCLevel());
+        return stream__fail(err, 0, "zstd has no level %d: choose 1 to %d", level,
+                            ZSTD_maxCLevel());
     w->zstd = ZSTD_createCCtx();
     if (!w->zstd) return stream__no_memory(err);
     ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level ? level : 3);
@@ -486,7 +497,8 @@ static void release(stream_writer *w) {
     free(w);
 }
 
-static stream_status make_buffers(stream_writer *w, const stream_writer_options *o, stream_error *err) {
+static stream_status make_buffers(stream_writer *w, const stream_writer_options *o,
+                                  stream_error *err) {
     w->size = o->buffer_size ? o->buffer_size : BUFFER_SIZE;
     if (w->size < 16) w->size = 16;
     size_t bytes = (w->size + PAGE - 1) / PAGE * PAGE;
@@ -514,12 +526,14 @@ stream_status stream_writer_open(stream_writer **out, const stream_writer_option
     if (!status && is_path(o)) {
         w->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         w->owned = w->fd >= 0;
-        if (w->fd < 0) status = stream__fail(err, errno, "cannot write %s: %s", w->name, strerror(errno));
+        if (w->fd < 0)
+            status = stream__fail(err, errno, "cannot write %s: %s", w->name, strerror(errno));
     }
     if (!status) status = place(w, o, err);
     if (!status && o->background) {
         w->background = start_thread(w);
-        if (!w->background) status = stream__fail(err, errno, "cannot start a thread: try fewer --threads");
+        if (!w->background)
+            status = stream__fail(err, errno, "cannot start a thread: try fewer --threads");
     }
     if (status) {
         if (w->owned) close(w->fd);

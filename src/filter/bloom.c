@@ -10,16 +10,16 @@
  *            The rate grows with the keys and reaches fpr at the capacity;
  *            beyond it the bound no longer holds.
  *              classic  E[(X/m)^k], X bits set by kn throws into m
- *              block    the same for each line of 512 bits, averaged over the
- *                       Poisson number of keys that fall into a line
+ *              block    the same for each word of a line, the words multiplied,
+ *                       averaged over the Poisson number of keys in a line
  *            The second is higher than the first, since some lines are fuller
  *            than others: a key takes 3% more memory at fpr=1%, 8% more at 0.1%
  *            and 35% more at 0.0001%. The plan uses the rate of the layout in
  *            hand, so the bound holds for both.
  * Cost       classic: k random lines per key; block: one. memory as asked for.
  * Layout     classic: bit i is bit i%8 of byte i/8. block: the high bits of the
- *            hash choose a line of 64 bytes, the rest nine bits for each of the
- *            k places in it.
+ *            hash choose a line of 8 words; what is left of it chooses a first
+ *            word and k bits, one in each word from there on, around and around.
  * Source     Bloom, CACM 13(7), 1970; thesis 2.1.1; blocks: Putze, Sanders,
  *            Singler, JEA 14, 2009. We differ: k places come from one hash
  *            (probe.h), and the printed rate (1 - e^(-kn/m))^k, which is a
@@ -41,8 +41,8 @@ enum { K_MOST = 32, CHUNK = 64, PLACES = 512, AHEAD = 16 };
 #define LEAST_BYTES UINT64_C(1024)
 #define MOST_BYTES (UINT64_C(1) << 50)
 
-/* Bits in a line, and how many places one mixed word gives (nine bits each). */
-enum { LINE_BITS = 512, PLACE_BITS = 9, PLACES_A_WORD = 7 };
+/* Words in a line, bits in a word, and how many places a mixed word gives. */
+enum { WORDS = 8, WORD_BITS = 64, PLACE_BITS = 6, PLACES_A_MIX = 10 };
 
 typedef struct {
     weir_filter base;
@@ -50,50 +50,110 @@ typedef struct {
     unsigned k;
     bool block;
     struct {
-        uint64_t ones; /* bits set */
-        uint64_t keys; /* keys added; after a merge an estimate from the fill */
+        uint64_t keys; /* added; after a merge an estimate from the fill */
     } state;
 } bloom_filter;
 
 /* --- formulas ---------------------------------------------------------------- */
 
-/* E[(X/bits)^k] for the number X of bits set by so many independent throws.
- * The power of the mean is too low, for X varies; its variance q(1-(1+a)q)m
- * puts that right to second order (within 1% of the exact value down to 512
- * bits and k = 32). */
-static double occupied_power(double bits, double throws, unsigned k) {
-    if (throws <= 0) return 0;
-    double a = throws * -log1p(-1 / bits);
-    double q = exp(-a), mean = -expm1(-a);
-    double variance = fmax(0, q * (1 - (1 + a) * q) / bits);
-    double pairs = 0.5 * k * (k - 1.0);
-    return fmin(1, exp(k * log(mean) + pairs * log1p(variance / (mean * mean))));
+/* E[(X/bits)^power] for the number X of bits set, given the chances that one
+ * bit is zero, and that two are. The power of the mean alone is too low, for X
+ * varies; its second moment puts that right (within 1% of the exact value down
+ * to 64 bits and power 4, or 1024 bits and power 32). */
+static double occupied_power(double bits, double zero, double both_zero, unsigned power) {
+    double mean = 1 - zero;
+    if (mean <= 0) return power == 0;
+    double square = mean / bits + (1 - 1 / bits) * (1 - 2 * zero + both_zero);
+    double excess = fmax(1, square / (mean * mean));
+    return fmin(1, pow(mean, power) * pow(excess, 0.5 * power * (power - 1.0)));
 }
 
-/* The rate of one line, over the Poisson number of keys in it. */
-static double line_fpr(double keys_a_line, unsigned k) {
-    double spread = 12 * sqrt(keys_a_line) + 40;
+/* How a key of k bits lies in the words of a line: k/8 bits in each, and one
+ * more in k%8 words in a row. For two words a distance apart: the chance that a
+ * key leaves a certain bit of each alone, and how many pairs of bits of a key
+ * are in such words. */
+typedef struct {
+    unsigned k, each, more;
+    double misses, misses_both;         /* one bit of a word; two bits of a word */
+    double misses_apart[WORDS / 2 + 1]; /* a bit of each of two words */
+    double pairs_same, pairs_apart[WORDS / 2 + 1];
+} key_in_line;
+
+static key_in_line key_in_line_of(unsigned k) {
+    key_in_line l = {.k = k, .each = k / WORDS, .more = k % WORDS};
+    double share = (double)l.more / WORDS, miss = 1 - 1.0 / WORD_BITS, both = 1 - 2.0 / WORD_BITS;
+    double few = pow(miss, l.each), many = few * miss;
+    l.misses = (1 - share) * few + share * many;
+    l.misses_both = pow(both, l.each) * (1 - share + share * both);
+    l.pairs_same = 0.5 * l.each * (l.more * (l.each + 1.0) + (WORDS - l.more) * (l.each - 1.0));
+    for (int d = 1; d <= WORDS / 2; d++) {
+        double two = (fmax(0, (double)l.more - d) + fmax(0, (double)l.more - (WORDS - d))) / WORDS;
+        double one = share - two;
+        l.misses_apart[d] = two * many * many + 2 * one * few * many + (1 - two - 2 * one) * few * few;
+        for (unsigned w = 0; w < WORDS; w++)
+            l.pairs_apart[d] += (l.each + (w < l.more)) * (l.each + ((w + (unsigned)d) % WORDS < l.more));
+    }
+    l.pairs_apart[WORDS / 2] /= 2; /* met from both sides */
+    return l;
+}
+
+/* What j keys leave: the chances that one bit, two bits of a word, or a bit of
+ * each of two words are zero. */
+typedef struct {
+    double one, both, apart[WORDS / 2 + 1];
+} line_zeros;
+
+static line_zeros line_zeros_after(const key_in_line *l, double j) {
+    line_zeros z = {pow(l->misses, j), pow(l->misses_both, j), {0}};
+    for (int d = 1; d <= WORDS / 2; d++) z.apart[d] = pow(l->misses_apart[d], j);
+    return z;
+}
+
+static void one_key_more(const key_in_line *l, line_zeros *z) {
+    z->one *= l->misses;
+    z->both *= l->misses_both;
+    for (int d = 1; d <= WORDS / 2; d++) z->apart[d] *= l->misses_apart[d];
+}
+
+/* The rate of a line in that state: the mean share of ones to the power k, times
+ * the excess of each pair of the key's bits, as in occupied_power(). */
+static double line_fpr(const key_in_line *l, const line_zeros *z) {
+    double mean = 1 - z->one, square = mean * mean;
+    if (mean <= 0) return 0;
+    double same = (mean / WORD_BITS + (1 - 1.0 / WORD_BITS) * (1 - 2 * z->one + z->both)) / square;
+    double rate = l->k * log(mean) + l->pairs_same * log(same);
+    for (int d = 1; d <= WORDS / 2 && l->more; d++) /* without `more` words are independent */
+        rate += l->pairs_apart[d] * log((1 - 2 * z->one + z->apart[d]) / square);
+    return fmin(1, exp(rate));
+}
+
+/* The same over the Poisson number of keys in a line. */
+static double lines_fpr(double keys_a_line, unsigned k) {
+    key_in_line l = key_in_line_of(k);
+    double spread = 8 * sqrt(keys_a_line) + 12;
     double first = floor(fmax(0, keys_a_line - spread));
-    double weight = exp(first * log(keys_a_line) - keys_a_line - lgamma(first + 1));
-    double sum = 0;
+    double weight = exp(first * log(keys_a_line) - keys_a_line - lgamma(first + 1)), sum = 0;
+    line_zeros zeros = line_zeros_after(&l, first);
     for (double j = first; j <= keys_a_line + spread; j++) {
-        sum += weight * occupied_power(LINE_BITS, j * k, k);
+        sum += weight * line_fpr(&l, &zeros);
         weight *= keys_a_line / (j + 1);
+        one_key_more(&l, &zeros);
     }
     return fmin(1, sum);
 }
 
 double weir__bloom_fpr(bool block, uint64_t bytes, unsigned k, double keys) {
     if (keys <= 0) return 0;
-    if (block) return line_fpr(keys / (double)(bytes / WEIR__LINE), k);
-    return occupied_power((double)bytes * 8, keys * k, k);
+    if (block) return lines_fpr(keys / (double)(bytes / WEIR__LINE), k);
+    double m = (double)bytes * 8;
+    return occupied_power(m, exp(keys * k * log1p(-1 / m)), exp(keys * k * log1p(-2 / m)), k);
 }
 
 /* Solve weir__bloom_fpr() for the keys. The rate rises with them. */
-static double keys_at(bool block, uint64_t bytes, unsigned k, double fpr) {
-    double low = 0, high = 1;
+static double keys_at(bool block, uint64_t bytes, unsigned k, double fpr, double precision) {
+    double low = 0, high = 4 * (double)bytes / k; /* about half full */
     while (weir__bloom_fpr(block, bytes, k, high) <= fpr) low = high, high *= 2;
-    for (int i = 0; i < 48 && high - low > 0.25 && high - low > low * 1e-9; i++) {
+    for (int i = 0; i < 64 && high - low > 0.25 && high - low > low * precision; i++) {
         double middle = 0.5 * (low + high);
         if (weir__bloom_fpr(block, bytes, k, middle) <= fpr)
             low = middle;
@@ -105,19 +165,19 @@ static double keys_at(bool block, uint64_t bytes, unsigned k, double fpr) {
 
 /* The k that lets most keys in: the capacity rises with k up to one maximum. */
 unsigned weir__bloom_best_k(bool block, double fpr) {
-    const uint64_t bytes = 1 << 20; /* the best k hardly depends on the size */
+    const uint64_t bytes = 1 << 16; /* the best k hardly depends on the size */
     unsigned best = 1;
     double most = 0;
     for (unsigned k = 1; k <= K_MOST; k++) {
-        double keys = keys_at(block, bytes, k, fpr);
+        double keys = keys_at(block, bytes, k, fpr, 1e-3);
         if (keys > most) most = keys, best = k;
-        if (keys < 0.9 * most) break;
+        if (keys < 0.97 * most) break;
     }
     return best;
 }
 
 uint64_t weir__bloom_capacity(bool block, uint64_t bytes, unsigned k, double fpr) {
-    return (uint64_t)keys_at(block, bytes, k, fpr);
+    return (uint64_t)keys_at(block, bytes, k, fpr, 1e-9);
 }
 
 /* The least memory in whole lines, UINT64_MAX where no machine has it. */
@@ -137,14 +197,15 @@ uint64_t weir__bloom_bytes(bool block, double capacity, unsigned k, double fpr) 
     return high * WEIR__LINE;
 }
 
-/* Keys that leave this share of the bits set. In a line each key leaves a bit
- * alone with probability (1-1/512)^k; over the Poisson number of keys that
- * makes e^(-c(1-(1-1/512)^k)), and classic is the case of one line. */
+/* Keys that leave this share of the bits set. A key leaves a bit alone with
+ * probability (1-1/m)^k or, in a line, that of the bits in its word; over the
+ * Poisson number of keys in a line the share of zeros is e^(-c hit). */
 double weir__bloom_keys_for_fill(bool block, uint64_t bytes, unsigned k, double fill) {
     double bits = (double)bytes * 8;
     double zeros = fmax(1 - fill, 0.5 / bits);
     if (!block) return log(zeros) / (k * log1p(-1 / bits));
-    double hit = -expm1(k * log1p(-1.0 / LINE_BITS));
+    double miss = 1 - 1.0 / WORD_BITS, more = (double)(k % WORDS) / WORDS;
+    double hit = 1 - pow(miss, k / WORDS) * (1 - more + more * miss);
     return -log(zeros) / hit * (double)(bytes / WEIR__LINE);
 }
 
@@ -218,7 +279,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
 
 static void start(weir_filter *filter) {
     bloom_filter *f = (bloom_filter *)filter;
-    f->state.ones = f->state.keys = 0;
+    f->state.keys = 0;
 }
 
 /* --- classic: k places anywhere ------------------------------------------------ */
@@ -247,16 +308,13 @@ static void classic_places(const bloom_filter *f, const uint64_t *hashes, size_t
 
 static bool classic_add(bloom_filter *f, const uint64_t *places) {
     uint8_t *cells = f->base.cells;
-    uint64_t added = 0;
+    bool all = true;
     for (unsigned j = 0; j < f->k; j++) {
-        uint8_t *byte = cells + (places[j] >> 3);
-        uint8_t bit = (uint8_t)(1u << (places[j] & 7));
-        added += !(*byte & bit);
-        *byte |= bit;
+        all &= weir__bit_get(cells, places[j]);
+        weir__bit_set(cells, places[j]);
     }
-    f->state.ones += added;
-    f->state.keys += added > 0;
-    return added == 0;
+    f->state.keys += !all;
+    return all;
 }
 
 static bool classic_has(const bloom_filter *f, const uint64_t *places) {
@@ -310,47 +368,39 @@ static inline line_of_key find_line(const bloom_filter *f, uint64_t hash) {
     return key;
 }
 
-/* The next seven places of a key, nine bits each, from the low end. */
-static inline uint64_t next_places(uint64_t *rest) {
-    return *rest = weir__mix64(*rest + UINT64_C(0x9e3779b97f4a7c15));
-}
-
-static inline bool bit_of(const uint64_t *line, uint64_t place) {
-    return line[place / 64 % 8] >> (place % 64) & 1;
-}
-
-static bool block_has(unsigned k, line_of_key key) {
-    uint64_t all = 1;
-    for (unsigned left = k; left;) {
-        uint64_t places = next_places(&key.rest);
-        unsigned n = left < PLACES_A_WORD ? left : PLACES_A_WORD;
-        left -= n;
-        for (; n; n--, places >>= PLACE_BITS) all &= bit_of(key.line, places);
+/* The key's bits as the eight words of a line. One bit to a word in turn, so
+ * that no word waits for its own last change. Of each mix the top bits are
+ * left over; those of the first choose the first word. */
+static inline void find_bits(unsigned k, uint64_t rest, uint64_t bits[WORDS]) {
+    memset(bits, 0, WORDS * sizeof *bits);
+    uint64_t mix = weir__mix64(rest);
+    unsigned word = (unsigned)(mix >> 61);
+    for (unsigned left = k;;) {
+        unsigned n = left < PLACES_A_MIX ? left : PLACES_A_MIX;
+        for (unsigned j = 0; j < n; j++, word++, mix >>= PLACE_BITS)
+            bits[word % WORDS] |= UINT64_C(1) << (mix % WORD_BITS);
+        if ((left -= n) == 0) break;
+        rest += UINT64_C(0x9e3779b97f4a7c15);
+        mix = weir__mix64(rest);
     }
-    return all;
 }
 
-static unsigned block_set(unsigned k, line_of_key key) {
-    unsigned added = 0;
-    for (unsigned left = k; left;) {
-        uint64_t places = next_places(&key.rest);
-        unsigned n = left < PLACES_A_WORD ? left : PLACES_A_WORD;
-        left -= n;
-        for (; n; n--, places >>= PLACE_BITS) {
-            added += !bit_of(key.line, places);
-            key.line[places / 64 % 8] |= UINT64_C(1) << (places % 64);
-        }
+static inline bool block_has(unsigned k, line_of_key key) {
+    uint64_t bits[WORDS], missing = 0;
+    find_bits(k, key.rest, bits);
+    for (unsigned w = 0; w < WORDS; w++) missing |= bits[w] & ~key.line[w];
+    return missing == 0;
+}
+
+static inline bool block_add(bloom_filter *f, line_of_key key) {
+    uint64_t bits[WORDS], missing = 0;
+    find_bits(f->k, key.rest, bits);
+    for (unsigned w = 0; w < WORDS; w++) {
+        missing |= bits[w] & ~key.line[w];
+        key.line[w] |= bits[w];
     }
-    return added;
-}
-
-/* Looking first costs a second pass for a new key, but the first is all loads,
- * which overlap, and a repeated key leaves its line as it was. */
-static bool block_add(bloom_filter *f, line_of_key key) {
-    if (block_has(f->k, key)) return true;
-    f->state.ones += block_set(f->k, key);
-    f->state.keys++;
-    return false;
+    f->state.keys += missing != 0;
+    return missing == 0;
 }
 
 /* A line is fetched AHEAD keys before it is needed, so that the memory works
@@ -401,16 +451,24 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
     return f->block ? block_test(f, batch, verdicts) : classic_test(f, batch, verdicts);
 }
 
-static double fill_of(const bloom_filter *f) { return (double)f->state.ones / (double)f->bits; }
-
-static double keys_from_fill(const bloom_filter *f) {
-    return weir__bloom_keys_for_fill(f->block, f->bits / 8, f->k, fill_of(f));
+/* Share of bits set in the lines from 0 on, `step` lines apart. */
+static double fill_of(const bloom_filter *f, uint64_t step) {
+    uint64_t ones = 0, lines = 0;
+    for (uint64_t at = 0; at < f->lines; at += step, lines++)
+        ones += weir__bits_set(f->base.cells + at * WEIR__LINE, WEIR__LINE);
+    return (double)ones / (double)(lines * WEIR__LINE * 8);
 }
 
+static double keys_for_fill(const bloom_filter *f, double fill) {
+    return weir__bloom_keys_for_fill(f->block, f->bits / 8, f->k, fill);
+}
+
+/* From at most 16384 lines, evenly spread: keys fall on them at random, so they
+ * stand for all, to 0.1% of the fill. */
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const bloom_filter *f = (const bloom_filter *)filter;
-    info->fill = fill_of(f);
-    info->fpr_now = f->block ? weir__bloom_fpr(true, f->bits / 8, f->k, keys_from_fill(f))
+    info->fill = fill_of(f, (f->lines + 16383) / 16384);
+    info->fpr_now = f->block ? weir__bloom_fpr(true, f->bits / 8, f->k, keys_for_fill(f, info->fill))
                              : pow(info->fill, f->k);
     info->overfull = f->state.keys > weir__opt_whole(filter, OPT_CAPACITY);
 }
@@ -433,25 +491,21 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
 static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
     (void)err;
     bloom_filter *f = (bloom_filter *)into;
-    const bloom_filter *g = (const bloom_filter *)from;
+    double mine = (double)f->state.keys, other = (double)((const bloom_filter *)from)->state.keys;
     for (uint64_t at = 0; at < into->cells_bytes; at += 8)
         weir__store_word(into->cells + at,
                          weir__load_word(into->cells + at) | weir__load_word(from->cells + at));
-    f->state.ones = weir__bits_set(into->cells, into->cells_bytes);
-    double least = fmax(fmax((double)f->state.keys, (double)g->state.keys),
-                        ceil((double)f->state.ones / f->k));
-    double most = fmin((double)f->state.keys + (double)g->state.keys, (double)f->state.ones);
-    f->state.keys = (uint64_t)fmin(fmax(round(keys_from_fill(f)), least), most);
+    double ones = (double)weir__bits_set(into->cells, into->cells_bytes);
+    double least = fmax(fmax(mine, other), ceil(ones / f->k)), most = fmin(mine + other, ones);
+    double keys = round(keys_for_fill(f, ones / (double)f->bits));
+    f->state.keys = (uint64_t)fmin(fmax(keys, least), most);
     return WEIR_OK;
 }
 
+/* Every key has set at least one bit and at most k. */
 static weir_status check(const weir_filter *filter, weir_error *err) {
     const bloom_filter *f = (const bloom_filter *)filter;
-    uint64_t ones = weir__bits_set(filter->cells, filter->cells_bytes);
-    if (ones != f->state.ones)
-        return weir__fail(err, WEIR_ERR_CORRUPT, -1, "bloom: %llu bits are set where %llu were counted",
-                          (unsigned long long)ones, (unsigned long long)f->state.ones);
-    uint64_t keys = f->state.keys;
+    uint64_t ones = weir__bits_set(filter->cells, filter->cells_bytes), keys = f->state.keys;
     if (keys > ones || keys < (ones + f->k - 1) / f->k)
         return weir__fail(err, WEIR_ERR_CORRUPT, -1, "bloom: %llu keys cannot have set %llu bits",
                           (unsigned long long)keys, (unsigned long long)ones);
@@ -477,7 +531,7 @@ const weir__filter_class weir__bloom_class = {
              .options = options},
     .size = sizeof(bloom_filter),
     .state_offset = offsetof(bloom_filter, state),
-    .state_words = 2,
+    .state_words = 1,
     .create = create,
     .start = start,
     .offer = offer,

@@ -1,40 +1,105 @@
+/* recent.c - the default filter: keys in recency order, as many as the rate allows.
+ *
+ * Question   has this key come by, as far back as the memory can tell?
+ * Idea       the hash chooses one line of 512 bits, and the line alone decides. It
+ *            keeps what is left of the hash, whole while there is room (so the
+ *            answers are exact), then shorter and shorter as keys come in, and
+ *            only when the false positive rate allows no shorter does a key have
+ *            to go for each one that comes. How a full line keeps its keys in order
+ *            and which one goes is settled by a contest between three ways.
+ * Parameters L lines, e the bound on false positives. For each e the shape of a
+ *            line is planned by search; see the table below.
+ * Error      false positives: at most e for the next new key, at any instant.
+ *            False negatives: none while keys fit; then as few as we know how.
+ * Cost       one line per key; a batch asks for its lines ahead.
+ * Layout     recent_line.h has the two forms of a line, bit by bit; with `window`
+ *            the lines are those of recent_window.c.
+ *
+ * The bound. A key's line and its value in the line are independent and uniform, so
+ * a new key is called SEEN with a probability that is the mean over all lines of
+ *
+ *     match(line) = entries / values an entry can take = n / (Q 2^r)  or  n / (G 2^b)
+ *
+ * Every change of a line is charged to a running sum (in integers, so it is exact):
+ * e is met for the whole, not line by line. A line may cost up to `fair`, at most e,
+ * without asking; what is then left of e is a pool from which lines with more keys
+ * than others pay for going one bit further. The rate that is reported, fpr_now, is
+ * that sum.
+ *
+ * Capacity. The shared form pays r + 1 + Q/n bits a key where log2(1/e) are needed:
+ * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. An ordered group of s slots pays
+ * log2(s) on top. Keys in a line, beside the oracle's 512 / (log2(1/e) + 2) and the
+ * limit's 512 / log2(1/e):
+ *
+ *     e         exact up to  then      full     ordered        packed        oracle limit
+ *     10%       6 (56 bits)  11 19 31 54  95    99 in 31 groups  126 in 79    96.2  154.1
+ *     1%        7            12 20 34     58    56 in 12          63 in 25    59.2   77.1
+ *     0.1%      8            13 23        42    42 in 11          46 in 23    42.8   51.4
+ *     0.0001%   8            14           23    23 in 6           24 in 12    23.3   25.7
+ *
+ * Who goes. In a shared line the new key enters its list behind the first entry, a
+ * hit moves to the front, and the last entry of a list goes: of a list of several in
+ * KEEP_FIRSTS of 64 cases, else of any. So first entries, the keys that were hit, are
+ * protected without a bit of their own, yet dead ones die. In an ordered group a hit
+ * moves to the front and a new key enters in the middle, so keys seen once pass
+ * through the rear half only. Shared lines win when keys nearly fit, since nothing is
+ * lost to groups that fill unevenly; ordered ones win on skewed streams under
+ * pressure; packed ones, with the fewest slots, when every key counts the same.
+ *
+ * The contest. One line in 16 (32 in large filters) leads for each form: it takes
+ * that form when full. Keys fall to lines by hash, so all leaders get equally many
+ * really new keys, and the form whose leaders give fewer NEW verdicts has caught more
+ * repeats: hot keys, which are always hit, do not blur the count as they would a
+ * count of hits. When the lead is 2.5 standard deviations, the other lines follow,
+ * each when it next misses.
+ *
+ * Lifetime. In a stream of new keys only, a full filter of N entries forgets one key
+ * for each that comes, so by Little's law a key lives N keys on average, whatever the
+ * form. In an ordered group a key that is never hit lives until s - enter more have
+ * come to its group: (s - enter) G L keys on average, negative binomial, so its
+ * relative spread is 1 / sqrt(s - enter). A key seen again at a distance of d keys is
+ * still known with probability Pr[Bin(d, 1/(G L)) < s - enter].
+ *
+ * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter, the
+ * shares of leaders, 2.5, AHEAD.
+ */
+#include "filter/recent_line.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "filter/filter.h"
-#include "filter/recent_line.h"
+#include "filter/recent_window.h"
 
 enum { OPT_WINDOW = WEIR__OPT_OWN, OPT_RENEW };
 enum { SHARED, ORDERED, PACKED, FORMS }; /* the forms that compete */
-
-int tune_cpu = 9;
-#ifdef RECENT_TUNE
-int tune_mix = 44; int tune_force = -1; int tune_enter=1;
-#else
-#define tune_mix 44
-#define tune_force (-1)
-#define tune_enter 1
-#endif
+static const char *const form_names[FORMS] = {"shared", "ordered", "packed"};
 
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
+#define KEEP_FIRSTS 44u              /* see "who goes" */
 
 typedef struct {
     weir_filter base;
     uint64_t lines;
-    uint64_t fair; /* the cost that every line may have */
-    unsigned duel_period; /* one line in so many leads for each form */
+    uint64_t fair;        /* the cost that every line may have */
+    unsigned duel_period; /* one line in so many leads for each form; a power of two */
     line_shape shape;
-    ordered_form ordered[FORMS]; /* [SHARED] is not used */
+    ordered_form ordered[FORMS]; /* [SHARED] is not used; no groups: the form is not to be had */
+    bool windowed;
+    window_plan window;
     struct {
         uint64_t rng;
         uint64_t spent;         /* sum of the costs of all lines */
-        uint64_t pool;          /* what is left to lines that cost more than `fair` */
+        uint64_t pool;          /* what is left for lines that cost more than `fair` */
         uint64_t held;          /* entries in all lines */
         uint64_t forgotten;     /* entries that had to go */
         uint64_t winner;        /* the form that lines without a task of their own take */
         uint64_t misses[FORMS]; /* NEW verdicts in the lines that lead */
         uint64_t in_form[FORMS];
+        window_state window;
     } state;
 } recent_filter;
 
@@ -64,8 +129,8 @@ static void fill_shared(shared_form *form, const line_shape *shape, unsigned lis
             form->most = n;
         }
         if (width == narrowest) break;
-        unsigned next = width * 3 / 5;
-        width = next > narrowest + 2 ? next : width > narrowest + 1 ? narrowest + 1 : narrowest;
+        unsigned next = width * 3 / 5, base = narrowest + 1;
+        width = next * 2 > base * 3 ? next : width > base ? base : narrowest;
     }
     for (form->fair = form->most; form->cost[form->fair] > COST_ONE;) form->fair--;
 }
@@ -80,9 +145,19 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
     unsigned slots = (entries + groups - 1) / groups;
     *form = (ordered_form){.groups = groups, .bits = bits, .slots = slots, .entries = entries};
     form->wide = entries - groups * (slots - 1);
-    form->enter = slots / 2;
+    form->one_word = slots * bits <= WORD_MAX;
+    if (entries < groups || slots * bits > GROUP_MAX) return false;
+    for (unsigned narrow = 0; narrow < 2 && narrow < slots; narrow++) {
+        group_shape *shape_ = &form->shape[narrow];
+        shape_->slots = slots - narrow;
+        for (unsigned j = 0; j < shape_->slots; j++) shape_->ones |= (wide_word)1 << j * bits;
+        shape_->all = wide_mask(shape_->slots * bits);
+        unsigned enter = slots / 2 < shape_->slots ? slots / 2 : shape_->slots - 1;
+        shape_->enter_at = enter * bits;
+        shape_->entered = shape_->all & ~wide_mask(shape_->enter_at);
+    }
     form->cost = cost_of(entries / values, eps);
-    return entries >= groups && slots * bits <= WINDOW_MAX;
+    return true;
 }
 
 /* The shared and the ordered form together: a key's values in both must be parts
@@ -91,7 +166,7 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
 static void plan_forms(recent_filter *f, double eps) {
     double best = 0;
     unsigned room = LINE_BITS - f->shape.code_bits;
-    for (unsigned bits = 3; bits <= WINDOW_MAX / 3; bits++)
+    for (unsigned bits = 3; bits <= GROUP_MAX / 3; bits++)
         for (unsigned groups = 1; groups <= room / bits / 3; groups++) {
             ordered_form ordered;
             if (!fill_ordered(&ordered, &f->shape, groups, bits, eps)) continue;
@@ -115,7 +190,7 @@ static void plan_forms(recent_filter *f, double eps) {
 
 static void plan_packed(recent_filter *f, double eps) {
     unsigned best = 0;
-    for (unsigned bits = 2; bits <= WINDOW_MAX / 2; bits++)
+    for (unsigned bits = 2; bits <= GROUP_MAX / 2; bits++)
         for (unsigned groups = 1; groups <= ENTRIES_MAX; groups++) {
             ordered_form packed;
             if (!fill_ordered(&packed, &f->shape, groups, bits, eps)) continue;
@@ -138,6 +213,12 @@ static weir_status create(weir_filter *base, weir_error *err) {
     for (unsigned form = ORDERED; form < FORMS; form++)
         if (f->ordered[form].cost > f->fair) f->fair = f->ordered[form].cost;
     f->duel_period = f->lines < 65536 ? 16 : 32;
+    f->windowed = weir__opt_given(base, OPT_WINDOW);
+    if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
+        return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
+    if (f->windowed)
+        weir__window_plan(&f->window, f->lines, eps, weir__opt_whole(base, OPT_WINDOW),
+                          weir__opt_whole(base, OPT_RENEW) == 1);
     return weir__filter_map(base, f->lines * LINE_BYTES, err);
 }
 
@@ -156,25 +237,32 @@ static inline unsigned leads_for(const recent_filter *f, uint64_t line) {
 }
 
 static inline unsigned wanted_form(const recent_filter *f, uint64_t line) {
+#ifdef RECENT_TUNE
     if (tune_force >= 0) return (unsigned)tune_force;
+#endif
     unsigned form = leads_for(f, line);
     if (form == FORMS) form = (unsigned)f->state.winner;
     return f->ordered[form].groups || form == SHARED ? form : SHARED;
 }
 
 /* Every NEW verdict in a leading line counts against its form. */
-static void judge(recent_filter *f) {
+__attribute__((noinline)) static void judge(recent_filter *f) {
     uint64_t *m = f->state.misses, now = f->state.winner, best = now;
     for (unsigned i = 0; i < FORMS; i++)
         if (m[i] < m[best]) best = i;
-    double lead = (double)m[now] - (double)m[best];
-    if (lead > 2.5 * sqrt((double)(m[now] + m[best]))) f->state.winner = best;
+    double lead = (double)m[now] - (double)m[best], noise = sqrt((double)(m[now] + m[best]));
+    if (lead > 2.5 * noise) f->state.winner = best;
+    /* After long overload, where the shared form is no better the others are faster. */
+    best = m[PACKED] < m[ORDERED] ? PACKED : ORDERED;
+    if (now == SHARED && f->state.forgotten / f->lines > 4 * f->shape.shared.fair &&
+        (double)m[SHARED] > (double)m[best] - noise)
+        f->state.winner = best;
     if (m[now] > 100000)
         for (unsigned i = 0; i < FORMS; i++) m[i] /= 2;
 }
 
 static inline void count_miss(recent_filter *f, uint64_t line) {
-    if (!f->state.forgotten) return;
+    if (f->state.forgotten < f->lines) return;
     unsigned form = leads_for(f, line);
     if (form < FORMS && ++f->state.misses[form] % 256 == 0) judge(f);
 }
@@ -231,15 +319,20 @@ static void read_shared(const recent_filter *f, const uint8_t *line, line_conten
     sort_by_rank(content, ranks, values, n);
 }
 
+static wide_word read_group(const ordered_form *form, group_place place, unsigned group) {
+    return form->one_word ? group_slots_one(place, shape_of(form, group))
+                          : group_slots_two(place, shape_of(form, group));
+}
+
 static void read_ordered(const recent_filter *f, const ordered_form *form, const uint8_t *line,
                          line_content *content) {
     uint8_t ranks[ENTRIES_MAX + 1];
     uint64_t values[ENTRIES_MAX + 1];
     unsigned n = 0;
     for (unsigned g = 0; g < form->groups; g++) {
-        group_window window = find_group(form, &f->shape, g);
-        wide_word slots = load_window(line, window);
-        for (unsigned j = 0; j < window.slots; j++, n++) {
+        group_place place = find_group(form, &f->shape, line, g);
+        wide_word slots = read_group(form, place, g);
+        for (unsigned j = 0; j < shape_of(form, g)->slots; j++, n++) {
             ranks[n] = (uint8_t)j;
             values[n] = value_of(g, form->groups,
                                  (uint64_t)(slots >> j * form->bits) & low_mask(form->bits),
@@ -279,17 +372,20 @@ static void write_ordered(recent_filter *f, const ordered_form *form, unsigned c
         groups[g] |= (wide_word)(rest >> (64 - form->bits)) << used[g]++ * form->bits;
     }
     for (unsigned g = 0; g < form->groups; g++) {
-        group_window window = find_group(form, &f->shape, g);
+        group_place place = find_group(form, &f->shape, line, g);
         if (!used[g]) groups[g] = weir__rng_next(&f->state.rng) >> (64 - form->bits), used[g] = 1;
-        for (; used[g] < window.slots; used[g]++)
+        for (; used[g] < shape_of(form, g)->slots; used[g]++)
             groups[g] |= (groups[g] & low_mask(form->bits)) << used[g] * form->bits;
-        store_window(line, window, form->bits, groups[g]);
+        if (form->one_word)
+            store_one(place.at, load64(place.at) | (uint64_t)groups[g] << place.shift);
+        else
+            store_two(place.at, load_two(place.at) | groups[g] << place.shift);
     }
     write_code(line, &f->shape, code);
 }
 
 /* Rewrite a line in another form, if the budget allows it. */
-static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
+__attribute__((noinline)) static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
     unsigned old = read_code(line, &f->shape);
     unsigned old_form = old < f->shape.code_ordered ? SHARED : old - f->shape.code_ordered + 1;
     line_content content;
@@ -314,25 +410,15 @@ static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
 
 /* ---- offering a key ---- */
 
-/* The slot that a new key may take: a copy of the first one where there is one. */
-HOT unsigned last_slot(wide_word slots, unsigned count, unsigned bits) {
-    unsigned copy = 1 + find_slot(slots >> bits, count - 1, bits, (uint64_t)slots & low_mask(bits));
-    return copy < count ? copy : count - 1;
-}
-
-HOT bool offer_ordered(recent_filter *f, const ordered_form *form, uint8_t *line,
-                                 uint64_t value) {
+HOT bool offer_ordered(const recent_filter *f, const ordered_form *form, uint8_t *line,
+                       uint64_t value) {
     uint64_t rest;
     unsigned group = (unsigned)weir__part(value, form->groups, &rest);
+    group_place place = find_group(form, &f->shape, line, group);
+    const group_shape *shape = shape_of(form, group);
     uint64_t fingerprint = rest >> (64 - form->bits);
-    group_window window = find_group(form, &f->shape, group);
-    wide_word slots = load_window(line, window);
-    unsigned j = find_slot(slots, window.slots, form->bits, fingerprint);
-    bool seen = j < window.slots;
-    unsigned from = seen ? j : last_slot(slots, window.slots, form->bits);
-    unsigned to = seen ? 0 : form->enter < from ? form->enter : from;
-    store_window(line, window, form->bits, move_slot(slots, from, to, form->bits, fingerprint));
-    return seen;
+    return form->one_word ? offer_group_one(place, form, shape, fingerprint)
+                          : offer_group_two(place, form, shape, fingerprint);
 }
 
 /* A new key in a shared line: room is made by shortening as long as the rate
@@ -341,7 +427,7 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place pl
                          uint64_t rest, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     unsigned width = form->width[n];
-    unsigned at = place.first + (place.length > 0 && tune_enter);
+    unsigned at = place.first + (place.length > 0);
     if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != width) shorten(line, n, width, form->width[n + 1]);
         width = form->width[n + 1];
@@ -352,7 +438,7 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place pl
     }
     uint64_t dice = weir__rng_next(&f->state.rng);
     unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, form->lists + n);
-    unsigned bit = next_end(line, &f->shape, n, start, (int)(dice & 63) < tune_mix);
+    unsigned bit = next_end(line, &f->shape, n, start, (dice & 63) < KEEP_FIRSTS);
     if (place.length >= LIST_MAX) bit = place.head + place.length - 1;
     unsigned out = entries_before(line, &f->shape, header_words(&f->shape, n), bit);
     exchange_entry(line, width, place.head, at, bit, out, rest >> (64 - width), cpu);
@@ -410,6 +496,14 @@ HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdi
     return seen;
 }
 
+/* The same three times: for any processor, and for two that do it faster. The
+ * verdicts are the same; the tests hold them against each other by lowering this. */
+#ifdef WEIR_TEST_CPU
+static cpu_kind best_cpu = CPU_AVX512;
+#else
+static const cpu_kind best_cpu = CPU_AVX512;
+#endif
+
 static size_t offer_plain(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     return offer_all(base, batch, verdicts, CPU_ANY);
 }
@@ -424,11 +518,34 @@ static size_t offer_avx512(weir_filter *base, const weir_batch *batch, uint64_t 
 }
 #endif
 
+static int64_t clock_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static size_t offer_windowed(recent_filter *f, const weir_batch *batch, uint64_t *verdicts) {
+    bool is_time = f->base.values[OPT_WINDOW].is_time;
+    int64_t now = is_time && !batch->times ? clock_now() : 0;
+    size_t seen = 0, count = batch->count;
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count) ask_for(f, batch->hashes[i + AHEAD]);
+        int64_t at = is_time ? weir__batch_time(batch, i, now) : (int64_t)++f->state.window.records;
+        bool hit = weir__window_offer(f->base.cells, &f->window, &f->state.window,
+                                      batch->hashes[i], at);
+        weir__mark_seen(verdicts, i, hit);
+        seen += hit;
+    }
+    return seen;
+}
+
 static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+    recent_filter *f = (recent_filter *)base;
+    if (f->windowed) return offer_windowed(f, batch, verdicts);
 #if defined(__x86_64__)
-    if (tune_cpu >= 2 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq"))
+    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq") && best_cpu >= CPU_AVX512)
         return offer_avx512(base, batch, verdicts);
-    if (tune_cpu >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && best_cpu >= CPU_AVX2)
         return offer_avx2(base, batch, verdicts);
 #endif
     return offer_plain(base, batch, verdicts);
@@ -441,9 +558,10 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     if (code >= f->shape.code_ordered) {
         const ordered_form *form = &f->ordered[code - f->shape.code_ordered + 1];
         unsigned group = (unsigned)weir__part(value, form->groups, &rest);
-        group_window window = find_group(form, &f->shape, group);
-        return find_slot(load_window(line, window), window.slots, form->bits,
-                         rest >> (64 - form->bits)) < window.slots;
+        group_place place = find_group(form, &f->shape, line, group);
+        const group_shape *shape = shape_of(form, group);
+        return match_slot_two(read_group(form, place, group), shape->ones, form->bits,
+                              rest >> (64 - form->bits)) != 0;
     }
     unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
     unsigned width = f->shape.shared.width[code];
@@ -453,40 +571,200 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
 
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     const recent_filter *f = (const recent_filter *)base;
+    bool is_time = base->values[OPT_WINDOW].is_time;
+    int64_t now = f->windowed && is_time && !batch->times ? clock_now() : 0;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) ask_for(f, batch->hashes[i + AHEAD]);
-        bool hit = test_one(f, batch->hashes[i]);
+        int64_t at = is_time ? weir__batch_time(batch, i, now) : (int64_t)f->state.window.records + 1;
+        bool hit = f->windowed ? weir__window_test(base->cells, &f->window, &f->state.window,
+                                                   batch->hashes[i], at)
+                               : test_one(f, batch->hashes[i]);
         weir__mark_seen(verdicts, i, hit);
         seen += hit;
     }
     return seen;
 }
 
+/* ---- merging ---- */
+
+/* Both lines' entries, those in both once. A line that holds them all has a width
+ * no larger than either, so nothing is lost. */
+static void unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, line_content *both) {
+    line_content other;
+    unsigned n = read_code(a, &f->shape), m = read_code(b, &f->shape);
+    unsigned width = f->shape.shared.width[n > m ? n : m], lists = f->shape.shared.lists;
+    read_shared(f, a, both);
+    read_shared(f, b, &other);
+    for (unsigned i = 0; i < other.count; i++) {
+        uint64_t rest, its_rest;
+        uint64_t list = weir__part(other.value[i], lists, &rest);
+        bool known = false;
+        for (unsigned j = 0; j < n && !known; j++)
+            known = weir__part(both->value[j], lists, &its_rest) == list &&
+                    (rest ^ its_rest) >> (64 - width) == 0;
+        if (!known && both->count <= ENTRIES_MAX) both->value[both->count++] = other.value[i];
+    }
+}
+
+static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
+    recent_filter *f = (recent_filter *)into;
+    const recent_filter *g = (const recent_filter *)from;
+    line_content both;
+    if (f->windowed)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
+                          "cannot merge 'recent' filters with a window: their clocks differ");
+    bool fits = !f->state.forgotten && !g->state.forgotten &&
+                f->state.in_form[SHARED] == f->lines && g->state.in_form[SHARED] == f->lines;
+    for (uint64_t i = 0; i < f->lines && fits; i++) {
+        unite(f, into->cells + i * LINE_BYTES, from->cells + i * LINE_BYTES, &both);
+        fits = both.count <= f->shape.shared.fair;
+    }
+    if (!fits)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
+                          "cannot merge 'recent' filters that do not hold all their keys; give "
+                          "them more memory");
+    for (uint64_t i = 0; i < f->lines; i++) {
+        uint8_t *line = into->cells + i * LINE_BYTES;
+        unsigned old = read_code(line, &f->shape);
+        unite(f, line, from->cells + i * LINE_BYTES, &both);
+        if (both.count == old || !pay(f, line_cost(f, old), f->shape.shared.cost[both.count]))
+            continue; /* paying cannot fail up to `fair` */
+        write_shared(f, line, &both);
+        f->state.held += both.count - old;
+    }
+    return WEIR_OK;
+}
+
+/* ---- looking inside ---- */
+
 static void info(const weir_filter *base, weir_filter_info *info) {
     const recent_filter *f = (const recent_filter *)base;
-    double full = (double)f->lines * f->shape.shared.most;
-    info->fill = (double)f->state.held / full;
-    info->fpr_now = (double)f->state.spent / ((double)f->lines * (double)COST_ONE) * info->fpr_bound;
+    if (f->windowed) {
+        const window_plan *plan = &f->window;
+        info->fill = (double)f->state.window.held / ((double)f->lines * plan->groups * plan->slots);
+        info->fpr_now = weir__window_fpr(plan, &f->state.window);
+        info->overfull = f->state.window.forgotten > 0;
+        return;
+    }
+    double fill = (double)f->state.held / ((double)f->lines * f->shape.shared.fair);
+    info->fill = fill < 1 ? fill : 1;
+    info->fpr_now =
+        (double)f->state.spent / ((double)f->lines * (double)COST_ONE) * info->fpr_bound;
     info->overfull = f->state.forgotten > 0;
+}
+
+static void window_details(const recent_filter *f, weir_detail_fn *each, void *context) {
+    const window_plan *plan = &f->window;
+    weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
+    weir__detail(each, context, "slots", "entries that a line can hold", "%u",
+                 plan->groups * plan->slots);
+    weir__detail(each, context, "held", "entries in all, some of them past their time", "%llu",
+                 (unsigned long long)f->state.window.held);
+    weir__detail(each, context, "forgotten", "entries that had to go before their time", "%llu",
+                 (unsigned long long)f->state.window.forgotten);
+    weir__detail(each, context, "tick", "the grain of ages, in records or nanoseconds", "%llu",
+                 (unsigned long long)plan->tick);
+    weir__detail(each, context, "ticks", "an entry is good for so many", "%u", plan->ticks);
 }
 
 static void details(const weir_filter *base, weir_detail_fn *each, void *context) {
     const recent_filter *f = (const recent_filter *)base;
-    weir__detail(each, context, "held", "x", "%llu", (unsigned long long)f->state.held);
+    if (f->windowed) {
+        window_details(f, each, context);
+        return;
+    }
+    const shared_form *shared = &f->shape.shared;
+    weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
+    weir__detail(each, context, "held", "keys remembered", "%llu",
+                 (unsigned long long)f->state.held);
+    weir__detail(each, context, "room", "keys that can be remembered", "%llu",
+                 (unsigned long long)(f->lines * shared->fair));
+    weir__detail(each, context, "forgotten", "keys that had to go", "%llu",
+                 (unsigned long long)f->state.forgotten);
+    weir__detail(each, context, "form", "the form that full lines take", "%s",
+                 form_names[f->state.winner]);
+    for (unsigned i = 0; i < FORMS; i++) {
+        char name[32], meaning[80];
+        snprintf(name, sizeof name, "%s_lines", form_names[i]);
+        snprintf(meaning, sizeof meaning, "share of the lines in the %s form", form_names[i]);
+        weir__detail(each, context, name, meaning, "%.4f",
+                     (double)f->state.in_form[i] / (double)f->lines);
+        snprintf(name, sizeof name, "%s_misses", form_names[i]);
+        snprintf(meaning, sizeof meaning, "NEW verdicts in the lines that lead for the %s form",
+                 form_names[i]);
+        weir__detail(each, context, name, meaning, "%llu",
+                     (unsigned long long)f->state.misses[i]);
+    }
+}
+
+/* ---- checking what was loaded ---- */
+
+/* A shared line's header must close its last list exactly where n says. */
+static bool header_is_sound(const recent_filter *f, const uint8_t *line, unsigned n) {
+    unsigned zeros = 0, end = f->shape.code_bits + f->shape.shared.lists + n;
+    for (unsigned bit = f->shape.code_bits; bit < end; bit++)
+        zeros += !get_bits(line, bit, 1);
+    return zeros == f->shape.shared.lists && !get_bits(line, end - 1, 1);
+}
+
+static weir_status check_window(const recent_filter *f, weir_error *err) {
+    uint64_t held = weir__window_held(f->base.cells, &f->window);
+    const window_state *state = &f->state.window;
+    if (held == state->held && state->sweep < f->lines && state->swept <= f->window.quota)
+        return WEIR_OK;
+    return weir__fail(err, WEIR_ERR_CORRUPT, -1, "the lines do not agree with the counts");
+}
+
+static weir_status check(const weir_filter *base, weir_error *err) {
+    const recent_filter *f = (const recent_filter *)base;
+    if (f->windowed) return check_window(f, err);
+    uint64_t spent = 0, beyond = 0, held = 0, in_form[FORMS] = {0};
+    for (uint64_t i = 0; i < f->lines; i++) {
+        const uint8_t *line = base->cells + i * LINE_BYTES;
+        unsigned code = read_code(line, &f->shape);
+        bool shared = code < f->shape.code_ordered;
+        unsigned form = shared ? SHARED : code - f->shape.code_ordered + 1;
+        if (shared ? code > f->shape.shared.most || !header_is_sound(f, line, code)
+                   : !f->ordered[form].groups)
+            return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)(i * LINE_BYTES),
+                              "line %llu of the filter is not in any form",
+                              (unsigned long long)i);
+        uint64_t cost = line_cost(f, code);
+        spent += cost, held += line_entries(f, code), in_form[form]++;
+        beyond += cost > f->fair ? cost - f->fair : 0;
+    }
+    bool sound = spent == f->state.spent && held == f->state.held && f->state.winner < FORMS &&
+                 beyond + f->state.pool == f->lines * (COST_ONE - f->fair) &&
+                 memcmp(in_form, f->state.in_form, sizeof in_form) == 0;
+    return sound ? WEIR_OK
+                 : weir__fail(err, WEIR_ERR_CORRUPT, -1, "the lines do not agree with the counts");
 }
 
 static const weir_option options[] = {
-    {"window", WEIR_OPT_SPAN, 1, 9e18, NULL, NULL, "forget"},
-    {"renew", WEIR_OPT_CHOICE, 0, 0, "no|yes", "no", "renew"},
+    {"window", WEIR_OPT_SPAN, 1, 0x1p62, NULL, NULL,
+     "forget keys older than this: a duration (10m) or a number of records (1M)"},
+    {"renew", WEIR_OPT_CHOICE, 0, 0, "no|yes", "no",
+     "whether a repeat makes its key young again; with window"},
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };
 
 const weir__filter_class weir__recent_class = {
-    .kind = {"recent", "", "", false, options},
+    .kind = {"recent", "exact while the keys fit, then remembers the most useful ones",
+             "The filter to use unless you know better: exact as long as the distinct keys fit "
+             "the memory, the false positive rate bounded at every instant, and of all filters "
+             "the fewest duplicates let through when the keys no longer fit. With a window it "
+             "forgets by age instead.",
+             true, options},
     .size = sizeof(recent_filter),
     .state_offset = offsetof(recent_filter, state),
-    .state_words = sizeof(((recent_filter *)0)->state) / 8,
-    .create = create, .start = start, .offer = offer, .test = test, .info = info, .details = details,
-    .no_merge = "x",
+    .state_words = sizeof(((recent_filter *)0)->state) / sizeof(uint64_t),
+    .create = create,
+    .start = start,
+    .offer = offer,
+    .test = test,
+    .info = info,
+    .details = details,
+    .merge = merge,
+    .check = check,
 };

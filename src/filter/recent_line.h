@@ -46,7 +46,10 @@
 #define ENTRIES_MAX 240u /* the most that a line may hold */
 #define WIDTH_MAX 56u    /* of a remainder: with a shift of up to 7 bits it is read in one load */
 #define LIST_MAX 40u     /* of one list: its 1s are counted in one load */
-#define WINDOW_MAX 121u  /* bits of a group, likewise in two loads */
+#define WORD_MAX 57u     /* bits of a group that is read in one load */
+#define GROUP_MAX 121u   /* and in two */
+
+typedef unsigned __int128 wide_word;
 
 typedef struct {
     unsigned lists;                  /* Q */
@@ -57,13 +60,22 @@ typedef struct {
 } shared_form;
 
 typedef struct {
+    unsigned slots;
+    unsigned enter_at; /* the first bit of the slot at which a new key enters */
+    wide_word ones;    /* a 1 at the foot of every slot */
+    wide_word all;     /* every bit */
+    wide_word entered; /* the slots that change when a new key enters */
+} group_shape;
+
+typedef struct {
     unsigned groups;   /* G */
     unsigned bits;     /* b */
     unsigned slots;    /* in the first `wide` groups; the others have one fewer */
     unsigned wide;
-    unsigned enter;    /* place at which a new key enters */
     unsigned entries;  /* slots in all */
+    bool one_word;     /* a group is read and written as one word */
     uint64_t cost;
+    group_shape shape[2]; /* of wide groups and of narrow ones */
 } ordered_form;
 
 typedef struct {
@@ -71,8 +83,6 @@ typedef struct {
     unsigned code_ordered; /* codes from here on are ordered forms */
     shared_form shared;
 } line_shape;
-
-typedef unsigned __int128 wide_word;
 
 /* What the code may be compiled for; the verdicts are the same. */
 typedef enum { CPU_ANY, CPU_AVX2, CPU_AVX512 } cpu_kind;
@@ -289,19 +299,19 @@ HOT unsigned remainder_at(unsigned i, unsigned width) {
     return LINE_BITS - (i + 1) * width;
 }
 
-/* The place in the list of a remainder, or its length if it is not there. Four are
- * compared at once: nearly all lists are shorter, and how short is hard to guess. */
+/* The place in the list of a remainder, or its length if it is not there. Two are
+ * compared at once: most lists are no longer, and how short is hard to guess. */
 HOT unsigned find_remainder(const uint8_t *line, list_place place, unsigned width,
                             uint64_t remainder) {
     unsigned found = 0;
-    for (unsigned j = 0; j < 4; j++) {
+    for (unsigned j = 0; j < 2; j++) {
         unsigned below = (place.first + j + 1) * width;
         unsigned at = below < LINE_BITS ? LINE_BITS - below : 0;
         found |= (unsigned)(get_bits(line, at, width) == remainder) << j;
     }
-    found &= (1u << (place.length < 4 ? place.length : 4)) - 1;
+    found &= (1u << (place.length < 2 ? place.length : 2)) - 1;
     if (found) return (unsigned)__builtin_ctz(found);
-    unsigned j = 4;
+    unsigned j = 2;
     while (j < place.length &&
            get_bits(line, remainder_at(place.first + j, width), width) != remainder)
         j++;
@@ -335,17 +345,18 @@ HOT void promote(uint8_t *line, list_place place, unsigned from, unsigned to, un
 }
 
 /* Cut all remainders from one width to a smaller one. */
-HOT void shorten(uint8_t *line, unsigned n, unsigned from, unsigned to) {
-    uint64_t old[8], new[9] = {0};
-    memcpy(old, line, LINE_BYTES);
+__attribute__((noinline, unused)) static void shorten(uint8_t *line, unsigned n, unsigned from,
+                                              unsigned to) {
+    uint64_t new[9] = {0};
     for (unsigned i = 0, at = LINE_BITS - to; i < n; i++, at -= to) {
-        uint64_t remainder = get_bits((const uint8_t *)old, remainder_at(i, from), from) >> (from - to);
+        uint64_t remainder = get_bits(line, remainder_at(i, from), from) >> (from - to);
         new[at / 64] |= remainder << at % 64;
         new[at / 64 + 1] |= remainder >> 1 >> (63 - at % 64);
     }
-    for (unsigned k = 0; k < 8; k++)
-        new[k] |= old[k] & ~from_place((int)(LINE_BITS - n * to) - 64 * (int)k);
-    memcpy(line, new, LINE_BYTES);
+    for (unsigned k = 0; k < 8; k++) {
+        uint64_t body = from_place((int)(LINE_BITS - n * to) - 64 * (int)k);
+        put_word(line, k, (get_word(line, k) & ~body) | new[k]);
+    }
 }
 
 /* The first end of a list (a 1 with a 0 after it) at or after header bit `start`,
@@ -385,51 +396,71 @@ HOT unsigned entries_before(const uint8_t *line, const line_shape *shape, unsign
 /* ---- the ordered form ---- */
 
 typedef struct {
-    unsigned byte, shift; /* where to load the two words, and where the window begins in them */
-    unsigned slots;
-} group_window;
+    uint8_t *at;    /* the one or two words that hold the group */
+    unsigned shift; /* where it begins in them, less than 64 */
+} group_place;
 
-HOT group_window find_group(const ordered_form *form, const line_shape *shape,
-                                      unsigned group) {
+HOT const group_shape *shape_of(const ordered_form *form, unsigned group) {
+    return &form->shape[group >= form->wide];
+}
+HOT group_place find_group(const ordered_form *form, const line_shape *shape, const uint8_t *line,
+                           unsigned group) {
     unsigned narrow = group > form->wide ? group - form->wide : 0;
     unsigned at = shape->code_bits + (group * form->slots - narrow) * form->bits;
-    unsigned byte = at / 8 < 48 ? at / 8 : 48;
-    return (group_window){byte, at - 8 * byte, form->slots - (group >= form->wide)};
-}
-
-HOT wide_word load_window(const uint8_t *line, group_window window) {
-    wide_word both = load64(line + window.byte) |
-                     (wide_word)load64(line + window.byte + 8) << 64;
-    return both >> window.shift;
+    unsigned last = form->one_word ? 56 : 48, byte = at / 8 < last ? at / 8 : last;
+    return (group_place){(uint8_t *)(uintptr_t)line + byte, at - 8 * byte};
 }
 
 HOT wide_word wide_mask(unsigned count) { return ((wide_word)1 << count) - 1; }
-
-HOT void store_window(uint8_t *line, group_window window, unsigned bits,
-                                wide_word slots) {
-    wide_word both = load64(line + window.byte) |
-                     (wide_word)load64(line + window.byte + 8) << 64;
-    wide_word mask = wide_mask(bits * window.slots) << window.shift;
-    both = (both & ~mask) | (slots << window.shift & mask);
-    store64(line + window.byte, (uint64_t)both);
-    store64(line + window.byte + 8, (uint64_t)(both >> 64));
+HOT wide_word load_two(const uint8_t *at) {
+    return load64(at) | (wide_word)load64(at + 8) << 64;
+}
+/* Shifts by less than 64: compilers must assume more and are slow about it. */
+HOT wide_word shift_up(wide_word x, unsigned by) {
+    uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
+    return (wide_word)(high << by | low >> 1 >> (63 - by)) << 64 | low << by;
+}
+HOT wide_word shift_down(wide_word x, unsigned by) {
+    uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
+    return (wide_word)(high >> by) << 64 | (low >> by | high << 1 << (63 - by));
 }
 
-HOT unsigned find_slot(wide_word slots, unsigned count, unsigned bits,
-                                 uint64_t fingerprint) {
-    unsigned j = 0;
-    while (j < count && ((uint64_t)(slots >> j * bits) & low_mask(bits)) != fingerprint) j++;
-    return j;
+/* Offer a fingerprint to a group: on a hit it moves to the front, a new one enters
+ * in the middle and the last one falls out; what stood between moves on by a slot.
+ *
+ * All slots are compared at once: one that is zero after the exclusive or borrows
+ * from its top bit. Slots above the first such one may do so wrongly, but only the
+ * first is looked at. The type decides between one word and two. */
+#define DEFINE_GROUP(suffix, word, load, up, down)                                             \
+    HOT word match_slot_##suffix(word slots, word ones, unsigned bits, uint64_t fingerprint) {   \
+        word differ = slots ^ (ones * fingerprint);                                              \
+        word zero = (differ - ones) & ~differ & up(ones, bits - 1);                              \
+        return zero ? zero ^ (zero - 1) : 0; /* that slot and all below */                       \
+    }                                                                                            \
+    HOT word group_slots_##suffix(group_place place, const group_shape *shape) {                 \
+        return down(load(place.at), place.shift) & (word)shape->all;                             \
+    }                                                                                            \
+    HOT bool offer_group_##suffix(group_place place, const ordered_form *form,                   \
+                                  const group_shape *shape, uint64_t fingerprint) {              \
+        word two = load(place.at), slots = down(two, place.shift) & (word)shape->all;            \
+        word upto = match_slot_##suffix(slots, (word)shape->ones, form->bits, fingerprint);      \
+        word fresh = fingerprint, changed = upto ? upto : (word)shape->entered;                  \
+        if (!upto) fresh = up(fresh, shape->enter_at);                                           \
+        word moved = (up(slots & changed, form->bits) & changed) | fresh;                                  \
+        moved = (slots & ~changed) | ((moved & changed));                                        \
+        two ^= up(slots ^ moved, place.shift);                                                   \
+        store_##suffix(place.at, two);                                                           \
+        return upto != 0;                                                                        \
+    }
+HOT uint64_t up_one(uint64_t x, unsigned by) { return x << by; }
+HOT uint64_t down_one(uint64_t x, unsigned by) { return x >> by; }
+HOT void store_one(uint8_t *at, uint64_t x) { store64(at, x); }
+HOT void store_two(uint8_t *at, wide_word x) {
+    store64(at, (uint64_t)x);
+    store64(at + 8, (uint64_t)(x >> 64));
 }
-
-/* The fingerprint goes to place `to`, what stood in to..from-1 moves on by one,
- * what stood at `from` is gone. */
-HOT wide_word move_slot(wide_word slots, unsigned from, unsigned to, unsigned bits,
-                                  uint64_t fingerprint) {
-    wide_word moving = wide_mask(from * bits) & ~wide_mask(to * bits);
-    wide_word changed = wide_mask((from + 1) * bits) & ~wide_mask(to * bits);
-    return (slots & ~changed) | (slots & moving) << bits | (wide_word)fingerprint << to * bits;
-}
+DEFINE_GROUP(one, uint64_t, load64, up_one, down_one)
+DEFINE_GROUP(two, wide_word, load_two, shift_up, shift_down)
 
 /* Where a value begins again: the middle of what entry (part, bits) stands for. */
 HOT uint64_t value_of(unsigned part, unsigned parts, uint64_t prefix, unsigned bits) {

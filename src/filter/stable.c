@@ -19,9 +19,11 @@
  *            zero; it is counted as memory.
  *              classic  the K cells lie anywhere; the run of P cells starts at a
  *                       random cell and goes around the end of the array
- *              block    the high bits of the hash choose a line of 8 words; the
- *                       K cells lie in it; of the P cells each word takes its
- *                       share as a run from a random cell, around its own end
+ *              block    the high bits of the hash choose a line of 8 words, what
+ *                       is left of it a first word and K cells, one in each word
+ *                       from there on, around and around; of the P cells each
+ *                       word takes its share as a run from a random cell, around
+ *                       its own end
  * Source     thesis chapter 3. Where we differ or had to choose a reading:
  *   - P is rounded up. The thesis rounds to K=2, P=4 for 10%, which allows
  *     11.1%, and P=10 for 1% at K=3, which allows 1.2%.
@@ -54,7 +56,7 @@
 #include "filter/probe.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_MAX, OPT_K, OPT_P };
-enum { K_MOST = 32, CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE / 8 };
+enum { K_MOST = 32, CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE / 8, CELLS_A_MIX = 5 };
 #define P_MOST 1000000
 
 typedef struct {
@@ -188,45 +190,76 @@ static double pair_nonzero(unsigned max, double k, double p, pair_event set, pai
 /* pair_nonzero() averaged over the distances of two cells in a region that has
  * one run of `run` cells decremented, around its end. Beyond the run's length
  * distance makes no difference; within it, at most 64 distances are tried. */
-static double region_pairs(const weir__stable_shape *s, double region, double run, double k, double p,
-                           pair_event set) {
-    double reach = fmin(run, region - run), sum = 0, weight = 0;
+static double region_pairs(unsigned max, double region, double run, double k, pair_event set) {
+    double p = run / region, reach = fmin(run, region - run), sum = 0, weight = 0;
     double step = fmax(1, floor(reach / 64));
     for (double d = 1; d < reach; d += step) {
         double both = fmax(0, run - d) + fmax(0, run - (region - d));
         double w = fmin(step, reach - d);
-        sum += w * pair_nonzero(s->max, k, p, set, pair_of(p, both / region));
+        sum += w * pair_nonzero(max, k, p, set, pair_of(p, both / region));
         weight += w;
     }
     double others = (region - 1) / 2 - weight;
     if (others > 0) {
         double both = fmax(0, 2 * run - region) / region;
-        sum += others * pair_nonzero(s->max, k, p, set, pair_of(p, both));
+        sum += others * pair_nonzero(max, k, p, set, pair_of(p, both));
     }
     return sum / ((region - 1) / 2);
 }
 
-/* The average over all pairs of different cells. */
-static double average_pairs(const weir__stable_shape *s, double P, double k, double p,
-                            pair_event set) {
-    if (!s->block) return region_pairs(s, s->m, P, k, p, set);
-    double a_word = s->m / LINE_WORDS;
-    double same = region_pairs(s, a_word, P / LINE_WORDS, k, p, set);
-    double apart = pair_nonzero(s->max, k, p, set, pair_of(p, p * p));
-    double share = (a_word - 1) / (s->m - 1);
-    return share * same + (1 - share) * apart;
+/* What n throws into a region do to two of its cells. */
+static pair_event throws_at(double region, double n) {
+    double miss = exp(n * log1p(-1 / region)), miss_both = exp(n * log1p(-2 / region));
+    return pair_of(1 - miss, 1 - 2 * miss + miss_both);
+}
+
+static pair_event mixture(double share, pair_event a, pair_event b) {
+    pair_event e = {share * a.both + (1 - share) * b.both, share * a.one + (1 - share) * b.one,
+                    share * a.none + (1 - share) * b.none};
+    return e;
+}
+
+/* By what the chance that two cells chosen by a new key are both non-zero
+ * exceeds the square of `filled`: in one region, two choices may fall on the
+ * same cell. */
+static double excess_of_region(double region, double filled, double pairs) {
+    return (filled / region + (1 - 1 / region) * pairs) / (filled * filled);
+}
+
+static double classic_bound(const weir__stable_shape *s, unsigned K, unsigned P) {
+    pair_event set = throws_at(s->m, K);
+    double k = set.both + set.one, filled = 1 - cell_zero(k, P / s->m, s->max);
+    if (K == 1) return filled;
+    double excess = excess_of_region(s->m, filled, region_pairs(s->max, s->m, P, k, set));
+    return pow(filled, K) * pow(excess, 0.5 * K * (K - 1.0));
+}
+
+/* In a line a key has K/8 cells in each word and one more in K%8 words in a
+ * row. Two of its cells in one word meet as in a small array; two in words a
+ * distance apart are tied only by the keys that set both. */
+static double block_bound(const weir__stable_shape *s, unsigned K, unsigned P) {
+    unsigned each = K / LINE_WORDS, more = K % LINE_WORDS;
+    double word = s->m / LINE_WORDS, share = (double)more / LINE_WORDS, p = P / s->m;
+    pair_event many = throws_at(word, each + 1), few = throws_at(word, each);
+    pair_event set = mixture(share, many, few);
+    double k = set.both + set.one, filled = 1 - cell_zero(k, p, s->max);
+    double h = many.both + many.one, l = few.both + few.one, rate = pow(filled, K);
+    for (unsigned d = 1; d < LINE_WORDS; d++) {
+        double two = (fmax(0, (double)more - d) + fmax(0, more - (8.0 - d))) / 8, one = share - two;
+        double both = two * h * h + 2 * one * h * l + (1 - two - 2 * one) * l * l, pairs = 0;
+        for (unsigned w = 0; w < LINE_WORDS; w++)
+            pairs += 0.5 * (each + (w < more)) * (each + ((w + d) % LINE_WORDS < more));
+        double apart = pair_nonzero(s->max, k, p, pair_of(k, both), pair_of(p, p * p));
+        rate *= pow(apart / (filled * filled), pairs);
+    }
+    double pairs_same = more * 0.5 * (each + 1.0) * each + (8.0 - more) * 0.5 * each * (each - 1.0);
+    if (pairs_same == 0) return rate;
+    double same = region_pairs(s->max, word, P / (double)LINE_WORDS, k, set);
+    return rate * pow(excess_of_region(word, filled, same), pairs_same);
 }
 
 double weir__stable_bound(const weir__stable_shape *s, unsigned K, unsigned P) {
-    double p = P / s->m;
-    double k = -expm1(K * log1p(-1 / s->m)); /* K throws, two may fall on one cell */
-    double neither = exp(K * log1p(-2 / s->m));
-    double filled = 1 - cell_zero(k, p, s->max);
-    if (K == 1) return filled;
-    double pairs = average_pairs(s, P, k, p, pair_of(k, 1 - 2 * (1 - k) + neither));
-    double square = filled / s->m + (1 - 1 / s->m) * pairs; /* mean square of the share */
-    double excess = fmax(1, square / (filled * filled));
-    return fmin(1, pow(filled, K) * pow(excess, 0.5 * K * (K - 1.0)));
+    return fmin(1, s->block ? block_bound(s, K, P) : classic_bound(s, K, P));
 }
 
 unsigned weir__stable_least_p(const weir__stable_shape *s, unsigned K, double fpr) {
@@ -486,38 +519,20 @@ static inline line_of_key find_line(const stable_filter *f, uint64_t hash) {
     return key;
 }
 
-/* Sixteen bits choose a cell of a line: three its word, the rest the cell. */
-typedef struct {
-    uint16_t pieces[K_MOST];
-} key_cells;
-
-static inline void find_cells(key_cells *cells, unsigned K, uint64_t rest) {
-    for (unsigned j = 0; j < K; j += 4) {
-        rest = weir__mix64(rest + UINT64_C(0x9e3779b97f4a7c15));
-        memcpy(cells->pieces + j, &rest, sizeof rest);
-    }
-}
-
-static inline unsigned word_of(unsigned piece) { return piece >> 13; }
-static inline unsigned shift_of(unsigned piece, unsigned width) {
-    return ((piece & 0x1fff) * (64 / width) >> 13) * width;
-}
-
-static inline bool line_has(const uint64_t *line, const key_cells *cells, unsigned K,
-                            unsigned width) {
-    unsigned all = 1, max = (1u << width) - 1;
-    for (unsigned j = 0; j < K; j++) {
-        unsigned piece = cells->pieces[j];
-        all &= (line[word_of(piece)] >> shift_of(piece, width) & max) != 0;
-    }
-    return all;
-}
-
-static inline void line_set(uint64_t *line, const key_cells *cells, unsigned K, unsigned width) {
-    uint64_t max = (1u << width) - 1;
-    for (unsigned j = 0; j < K; j++) {
-        unsigned piece = cells->pieces[j];
-        line[word_of(piece)] |= max << shift_of(piece, width);
+/* The key's cells as the eight words of a line, all bits of each cell set. One
+ * cell to a word in turn, twelve bits choosing it; four bits of each mix are
+ * left over, and those of the first choose the first word. */
+static inline void find_cells(unsigned K, uint64_t rest, uint64_t cells[LINE_WORDS], unsigned width) {
+    memset(cells, 0, LINE_WORDS * sizeof *cells);
+    uint64_t mix = weir__mix64(rest), max = (1u << width) - 1;
+    unsigned word = (unsigned)(mix >> 61);
+    for (unsigned left = K;;) {
+        unsigned n = left < CELLS_A_MIX ? left : CELLS_A_MIX;
+        for (unsigned j = 0; j < n; j++, word++, mix >>= 12)
+            cells[word % LINE_WORDS] |= max << (((mix & 0xfff) * (64 / width) >> 12) * width);
+        if ((left -= n) == 0) break;
+        rest += UINT64_C(0x9e3779b97f4a7c15);
+        mix = weir__mix64(rest);
     }
 }
 
@@ -527,28 +542,30 @@ static inline uint64_t turn(uint64_t word, unsigned bits, unsigned width) {
     return (word << bits | word >> (63 - bits)) & INT64_MAX;
 }
 
-/* Decrement P cells of a line: in each word a run from a random cell around
- * the word's end, P/8 cells long or, in P%8 words from a random one on, one
- * more. Sixteen random bits choose where a run starts. */
-static inline void decrement_line(const stable_filter *f, uint64_t *line, uint64_t random,
-                                  unsigned width, uint64_t lows) {
-    uint64_t second = weir__mix64(random);
-    const uint64_t *runs = f->runs + ((random ^ second) % LINE_WORDS);
-    for (unsigned w = 0; w < LINE_WORDS; w++) {
-        unsigned piece = (unsigned)((w < 4 ? random : second) >> (16 * (w % 4))) & 0xffff;
-        unsigned cell = piece * (64 / width) >> 16;
-        line[w] = decrement(line[w], turn(runs[w], cell * width, width), width, lows);
-    }
-}
-
+/* One key in its line, word by word: look, decrement, set. In each word a run
+ * of P/8 cells or, in P%8 words from a random one on, of one more, is
+ * decremented; sixteen random bits choose where it starts. */
 static inline bool line_offer(const stable_filter *f, line_of_key key, uint64_t random, unsigned width,
                               uint64_t lows) {
-    key_cells cells;
-    find_cells(&cells, f->K, key.rest);
-    bool is_seen = line_has(key.line, &cells, f->K, width);
-    decrement_line(f, key.line, random, width, lows);
-    line_set(key.line, &cells, f->K, width);
-    return is_seen;
+    uint64_t cells[LINE_WORDS], missing = 0, second = weir__mix64(random);
+    const uint64_t *runs = f->runs + ((random ^ second) % LINE_WORDS);
+    find_cells(f->K, key.rest, cells, width);
+    for (unsigned w = 0; w < LINE_WORDS; w++) {
+        unsigned piece = (unsigned)((w < 4 ? random : second) >> (16 * (w % 4))) & 0xffff;
+        unsigned from = (piece * (64 / width) >> 16) * width;
+        uint64_t word = key.line[w];
+        missing |= cells[w] & lows & ~nonzero_cells(word, width, lows);
+        key.line[w] = decrement(word, turn(runs[w], from, width), width, lows) | cells[w];
+    }
+    return missing == 0;
+}
+
+static inline bool line_has(const uint64_t *line, const uint64_t cells[LINE_WORDS], unsigned width,
+                            uint64_t lows) {
+    uint64_t missing = 0;
+    for (unsigned w = 0; w < LINE_WORDS; w++)
+        missing |= cells[w] & lows & ~nonzero_cells(line[w], width, lows);
+    return missing == 0;
 }
 
 /* The widths apart, so that the compiler knows them. */
@@ -562,9 +579,9 @@ static inline bool offer_one(const stable_filter *f, line_of_key key, uint64_t r
 }
 
 static inline bool has_one(const stable_filter *f, line_of_key key) {
-    key_cells cells;
-    find_cells(&cells, f->K, key.rest);
-    return line_has(key.line, &cells, f->K, f->width);
+    uint64_t cells[LINE_WORDS];
+    find_cells(f->K, key.rest, cells, f->width);
+    return line_has(key.line, cells, f->width, f->lows);
 }
 
 /* A line is fetched AHEAD keys before it is needed, so that the memory works
@@ -615,28 +632,40 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
     return f->block ? block_test(f, batch, verdicts) : classic_test(f, batch, verdicts);
 }
 
-static unsigned line_nonzero(const stable_filter *f, const uint8_t *line) {
-    unsigned n = 0;
+/* The chance that a new key finds its K cells of this line non-zero, over the
+ * word in which it may begin. */
+static double line_rate(const stable_filter *f, const double shares[LINE_WORDS]) {
+    double logs[LINE_WORDS], all = 0, sum = 0;
     for (unsigned w = 0; w < LINE_WORDS; w++) {
-        uint64_t word = weir__load_word(line + w * 8);
-        n += (unsigned)__builtin_popcountll(nonzero_cells(word, f->width, f->lows));
+        if (shares[w] == 0 && f->K >= LINE_WORDS) return 0;
+        logs[w] = shares[w] > 0 ? log(shares[w]) : -1000;
+        all += logs[w];
     }
-    return n;
+    for (unsigned first = 0; first < LINE_WORDS; first++) {
+        double chance = f->K / LINE_WORDS * all;
+        for (unsigned j = 0; j < f->K % LINE_WORDS; j++) chance += logs[(first + j) % LINE_WORDS];
+        sum += exp(chance);
+    }
+    return sum / LINE_WORDS;
 }
 
-/* Fill and rate from at most 16384 lines, evenly spread: keys fall on lines at
- * random, so these stand for all, to 0.1% of the fill. */
+/* Fill and rate from at most 4096 lines, evenly spread: keys fall on lines at
+ * random, so these stand for all, to 0.2% of the fill. */
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const stable_filter *f = (const stable_filter *)filter;
-    uint64_t step = (f->lines + 16383) / 16384, lines = 0;
-    double filled = 0, powers = 0, cells = (double)f->per_word * LINE_WORDS;
+    uint64_t step = (f->lines + 4095) / 4096, lines = 0;
+    double filled = 0, rates = 0;
     for (uint64_t at = 0; at < f->lines; at += step, lines++) {
-        double share = line_nonzero(f, filter->cells + at * WEIR__LINE) / cells;
-        filled += share;
-        powers += pow(share, f->K);
+        double shares[LINE_WORDS];
+        for (unsigned w = 0; w < LINE_WORDS; w++) {
+            uint64_t word = nonzero_cells(words_of(f)[at * LINE_WORDS + w], f->width, f->lows);
+            shares[w] = (double)__builtin_popcountll(word) / f->per_word;
+            filled += shares[w];
+        }
+        if (f->block) rates += line_rate(f, shares);
     }
-    info->fill = filled / (double)lines;
-    info->fpr_now = f->block ? powers / (double)lines : pow(info->fill, f->K);
+    info->fill = filled / (double)(lines * LINE_WORDS);
+    info->fpr_now = f->block ? rates / (double)lines : pow(info->fill, f->K);
     info->overfull = (double)info->offered * f->P >= (double)f->cells;
 }
 
@@ -663,7 +692,7 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
     weir__detail(each, context, "k", "cells probed and set per key", "%u", f->K);
     weir__detail(each, context, "p", "cells decremented per key", "%u", f->P);
     weir__detail(each, context, "zeros_stable", "share of zero cells that it tends to (theorem 3)",
-                 "%.4f", weir__stable_zeros(cells, f->K, f->P, f->max));
+                 "%.4f", weir__stable_zeros(s.m, f->K, f->P, f->max));
     weir__detail(each, context, "fpr_stable", "false positive rate there, for this layout", "%.3g",
                  weir__stable_bound(&s, f->K, f->P));
     weir__detail(each, context, "keys_to_stable", "keys until the zeros are within 1% of that share",

@@ -25,7 +25,7 @@ else skip unreadable "running as root, without setpriv"; fi
 # a file that vanishes between the beginning and its turn
 mkfifo first; cp in second
 "$WEIR" dedup $m first second >out 2>err & pid=$!
-exec 9>first; printf 'x\n' >&9; sleep 0.3; rm second; exec 9>&-
+exec 9<>first; printf 'x\n' >&9; sleep 0.3; rm second; exec 9>&-
 wait $pid; is vanished-code 2 $?; is vanished "weir: dedup: cannot read 'second': No such file or directory" "$(cat err)"
 is vanished-output x "$(cat out)"
 
@@ -86,6 +86,10 @@ trouble in-place-state "dedup: 'self' is both input and output; write to another
 "$WEIR" dedup $m self >>self 2>err; is append-to-input-code 2 $?
 trouble output-directory "dedup: cannot write to 'dir': it is a directory" dedup $m -o dir in
 trouble_like output-nowhere "dedup: cannot create 'nowhere/x': No such file or directory" dedup $m -o nowhere/x in
+# closed standard streams
+"$WEIR" dedup $m in >&- 2>err; is closed-output-code 2 $?; is closed-output "weir: dedup: cannot write standard output: Bad file descriptor" "$(sed 's/;.*//' err)"
+"$WEIR" dedup $m --state c.weir in >&- 2>err; is closed-output-state-code 2 $?; [[ -e c.weir || -e c.weir.lock ]] && no closed-output-state "$(ls c.*)" || ok closed-output-state
+"$WEIR" dedup $m <&- >out 2>err; is closed-input-code 2 $?
 # a failed run leaves the old file, and no other
 mkdir dir2; echo old >dir2/x; printf '{"a":1}\n{' >half.json
 run dedup $m --format json -o dir2/x half.json; is failed-code 2 $rc; is failed-old old "$(cat dir2/x)"; only_files failed-no-rubbish dir2 x

@@ -41,12 +41,13 @@ is bash-options "--memory" "$(complete_bash weir dedup --mem)"
 is bash-choices "seen" "$(complete_bash weir dedup --emit se)"
 is bash-filters "stable" "$(complete_bash weir dedup --filter st)"
 is bash-equals "json" "$(complete_bash weir dedup --stats = j)"
-# the man pages in the tree are those that this program prints
+# the man pages in the tree are those that this program prints; REFRESH=1 rewrites them
 for p in weir dedup inspect merge help filters; do
   case $p in weir) f=weir.1;; filters) f=weir-filters.7;; *) f=weir-$p.1;; esac
   run help --man $p
+  [[ -n ${REFRESH-} ]] && cp out "$root/docs/man/$f"
   if cmp -s out "$root/docs/man/$f"; then ok "man-$f-fresh"
-  else no "man-$f-fresh" "docs/man/$f is out of date; run: weir help --man $p > docs/man/$f"; fi
+  else no "man-$f-fresh" "docs/man/$f is out of date; run: REFRESH=1 WEIR=build/weir bash tests/cli/help.sh"; fi
 done
 trouble unknown-topic "help: unknown topic 'filtres'; did you mean 'filters'?" help filtres
 trouble two-topics "help: one topic at a time, please" help dedup merge

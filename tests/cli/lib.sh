@@ -7,6 +7,7 @@
 set -u
 : "${WEIR:?say which weir to test: WEIR=build/weir bash $0}"
 WEIR=$(realpath "$WEIR")
+[[ -x $WEIR ]] || { echo "not ok $0: $WEIR is no program"; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/weir-cli.XXXXXX")

@@ -12,6 +12,6 @@ mkfifo fifo; cat fifo >got & run dedup $m -o fifo in; wait; is fifo $'a\nb' "$(c
 gives device '' dedup $m -o /dev/null in
 # records that have come through a pipe are passed on at once
 mkfifo pipe; "$WEIR" dedup $m <pipe >live & pid=$!
-exec 9>pipe; printf 'x\n' >&9; for _ in {1..60}; do [[ -s live ]] && break; sleep 0.05; done
+exec 9<>pipe; printf 'x\n' >&9; for _ in {1..60}; do [[ -s live ]] && break; sleep 0.05; done
 is live-output x "$(cat live)"; exec 9>&-; wait $pid
 finish

@@ -7,7 +7,7 @@ feed() {
   rm -f pipe s.weir got; mkfifo pipe
   # a job in the background ignores SIGINT unless it is told not to
   (trap - INT; exec "$WEIR" dedup --memory 1M --state s.weir <pipe >got 2>err) & pid=$!
-  exec 9>pipe; printf 'a\nb\na\n' >&9
+  exec 9<>pipe; printf 'a\nb\na\n' >&9
   for _ in {1..100}; do [[ $(wc -l <got) == 2 ]] && break; sleep 0.05; done
   kill -"$signal" $pid; wait $pid; is "$name-code" "$code" $?
   exec 9>&-
@@ -24,16 +24,19 @@ feed hup HUP 129
 # an output file without a state is left as it was
 rm -f pipe; mkfifo pipe; mkdir o; echo old >o/out.txt
 "$WEIR" dedup --memory 1M -o o/out.txt <pipe & pid=$!
-exec 9>pipe; printf 'a\n' >&9; for _ in {1..100}; do (($(ls -A o | wc -l) == 2)) && break; sleep 0.05; done
+exec 9<>pipe; printf 'a\n' >&9; for _ in {1..100}; do (($(ls -A o | wc -l) == 2)) && break; sleep 0.05; done
 kill -TERM $pid; wait $pid; is file-code 143 $?; exec 9>&-
 is file-old old "$(cat o/out.txt)"; only_files file-no-rubbish o out.txt
 
-# a second signal ends a run that cannot finish, and still leaves no rubbish
-rm -f pipe; mkfifo pipe
+# a second signal ends a run that cannot finish, because nobody reads its output
+rm -f stuck; mkfifo stuck; exec 8<>stuck
+seq 1 200000 | "$WEIR" dedup --memory 16M >stuck 2>err & pid=$!
+sleep 0.5; kill -TERM $pid; sleep 0.3; kill -TERM $pid; wait $pid; is twice-code 143 $?
+exec 8>&-
 # what was ignored stays ignored
 rm -f pipe s.weir; mkfifo pipe
 (trap '' HUP; exec "$WEIR" dedup --memory 1M <pipe >got) & pid=$!
-exec 9>pipe; printf 'a\n' >&9; sleep 0.3; kill -HUP $pid; printf 'b\n' >&9; exec 9>&-
+exec 9<>pipe; printf 'a\n' >&9; sleep 0.3; kill -HUP $pid; printf 'b\n' >&9; exec 9>&-
 wait $pid; is nohup-code 0 $?; is nohup-output $'a\nb' "$(cat got)"
 
 # the reader goes away: quiet, like other filters

@@ -20,6 +20,8 @@ trouble other-case "dedup: the state file 's.weir' was made without --ignore-cas
 trouble other-skip "dedup: the state file 's.weir' was made without --key-skip-prefix 3; $tail" dedup --key-skip-prefix 3 --state s.weir one
 run dedup --memory 1M --format csv --key 1 --state k.weir one
 trouble other-key "dedup: the state file 'k.weir' was made with --key 1, not 2; $tail" dedup --format csv --key 2 --state k.weir one
+printf '1,a\n' >t.csv; run dedup --memory 1M --format csv --key 2 --window 1h --time 1 --state t.weir t.csv
+trouble no-time "dedup: the state file 't.weir' was made with --time 1; $tail" dedup --format csv --key 2 --state t.weir t.csv
 trouble no-key "dedup: the state file 'k.weir' was made with --key 1; $tail" dedup --format csv --state k.weir one
 gives fits-still '' dedup --format csv --key 1 --state k.weir one
 
@@ -47,8 +49,10 @@ for f in cut bad newer empty; do [[ -e $f.weir.lock ]] && no "lock-left-$f" "yes
 # two runs on one state file
 mkfifo pipe
 "$WEIR" dedup --state s.weir <pipe >/dev/null 2>&1 & pid=$!
-exec 9>pipe; for _ in {1..100}; do [[ -s s.weir.lock ]] && break; sleep 0.05; done
+exec 9<>pipe; for _ in {1..100}; do [[ -s s.weir.lock ]] && break; sleep 0.05; done
 trouble two-runs "dedup: another run (process $pid) is using the state file 's.weir'; wait for it or give this one a file of its own" dedup --state s.weir one
+ln -s s.weir alias.weir
+trouble_like two-names "dedup: another run (process $pid) is using the state file 'alias.weir'; *" dedup --state alias.weir one
 exec 9>&-; wait $pid; is first-of-two 0 $?
 gives after-two-runs '' dedup --state s.weir one
 echo 99999 >s.weir.lock
@@ -58,7 +62,7 @@ gives stale-lock '' dedup --state s.weir one
 # saved while running: the state holds what has come through a pipe, the output has been flushed
 rm -f live.weir live.out; mkfifo live
 "$WEIR" dedup --memory 1M --state live.weir --save-every 50ms <live >live.out & pid=$!
-exec 9>live; printf 'p\nq\n' >&9
+exec 9<>live; printf 'p\nq\n' >&9
 for _ in {1..100}; do [[ -e live.weir ]] && break; sleep 0.05; done
 is saved-while-running $'p\nq' "$(cat live.out)"
 run inspect --json live.weir; is saved-note '"2"' "$(grep -o '"records":"[0-9]*"' out | cut -d: -f2)"
@@ -69,5 +73,4 @@ printf 'p\nr\n' >again; gives after-kill 'r\n' dedup --state live.weir again
 run dedup --memory 1M --audit=1/1 --state a.weir one; run dedup --state a.weir --stats=json two
 is audit-kept '3' "$(grep -o '"firsts":[0-9]*' err | cut -d: -f2)"
 trouble audit-late "dedup: the state file 's.weir' has no audit, and one cannot begin in the middle: what came before is not known; leave out --audit or start a new state" dedup --audit --state s.weir one
-# a filter of the library or of merge has no note
 finish

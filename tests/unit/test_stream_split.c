@@ -101,8 +101,9 @@ static void twin_binary(twin *t, const unsigned char *p, size_t n, uint32_t size
 
 /* Letters that matter to some format, in the mix of a style. */
 static size_t awkward(unsigned char *p, size_t most, int style, uint64_t *seed) {
-    static const char *const styles[] = {"a\n", "ab,\"\n", "abc,,\r\n\"", "aaaaaaaaaaaaaaaaaaaaaa\n",
-                                         "a\tb\r\n\"", "a\"\"\",\n", "xyz,xyz,xyz,\n"};
+    static const char *const styles[] = {
+        "a\n",        "ab,\"\n",    "abc,,\r\n\"",   "aaaaaaaaaaaaaaaaaaaaaa\n",
+        "a\tb\r\n\"", "a\"\"\",\n", "xyz,xyz,xyz,\n"};
     const char *letters = styles[style % 7];
     size_t count = strlen(letters), n = test_random(seed) % most;
     for (size_t i = 0; i < n; i++) {
@@ -211,9 +212,18 @@ static void agree(const char *scanner) {
     stream__scan_choose(NULL);
 }
 
-static void test_agrees_portable(void **s) { (void)s; agree("portable"); }
-static void test_agrees_sse2(void **s) { (void)s; agree("sse2"); }
-static void test_agrees_avx2(void **s) { (void)s; agree("avx2"); }
+static void test_agrees_portable(void **s) {
+    (void)s;
+    agree("portable");
+}
+static void test_agrees_sse2(void **s) {
+    (void)s;
+    agree("sse2");
+}
+static void test_agrees_avx2(void **s) {
+    (void)s;
+    agree("avx2");
+}
 
 /* At the usual block size: many blocks, records that straddle them, and a crowd of empty ones. */
 static void test_usual_blocks(void **state) {
@@ -225,7 +235,9 @@ static void test_usual_blocks(void **state) {
     uint64_t seed = 5;
     for (size_t i = 0; i < n; i++) {
         bool crowd = (i >> 20) == 2;
-        p[i] = test_random(&seed) % (crowd ? 2 : 61) ? 'a' + (unsigned char)(test_random(&seed) % 26) : '\n';
+        p[i] = test_random(&seed) % (crowd ? 2 : 61)
+                   ? 'a' + (unsigned char)(test_random(&seed) % 26)
+                   : '\n';
     }
     const char *file = test_file(0, p, n);
     stream_options o = test_options(STREAM_LINES);
@@ -298,9 +310,12 @@ static void test_early_close(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agrees_portable),        cmocka_unit_test(test_agrees_sse2),
-        cmocka_unit_test(test_agrees_avx2),            cmocka_unit_test(test_usual_blocks),
-        cmocka_unit_test(test_empty_and_unterminated), cmocka_unit_test(test_early_close),
+        cmocka_unit_test(test_agrees_portable),
+        cmocka_unit_test(test_agrees_sse2),
+        cmocka_unit_test(test_agrees_avx2),
+        cmocka_unit_test(test_usual_blocks),
+        cmocka_unit_test(test_empty_and_unterminated),
+        cmocka_unit_test(test_early_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,12 +66,12 @@ typedef struct {
     uint64_t *hashes;
     int64_t *times;
     uint8_t *status;
-    uint64_t *numbers;   /* record number in its file */
-    uint64_t *offsets;   /* byte offset in its file */
-    uint32_t *lengths;   /* terminator included */
+    uint64_t *numbers; /* record number in its file */
+    uint64_t *offsets; /* byte offset in its file */
+    uint32_t *lengths; /* terminator included */
     unsigned char *bytes;
     size_t byte_count, byte_room;
-    stream_status end;   /* STREAM_END or STREAM_FAILED */
+    stream_status end; /* STREAM_END or STREAM_FAILED */
     stream_error error;
     stream_error record_error; /* of the first bad or missing record */
     bool open_end;

@@ -1,0 +1,164 @@
+/* recent_window.c - the lines of `recent` when it forgets by age.
+ *
+ * Question   has this key come by within the window?
+ * Idea       each entry is a fingerprint with the tick in which it came. The
+ *            window is cut into T ticks; an entry is good in the tick in which it
+ *            came and the T - 1 after it. A NEW key takes a slot whose entry is
+ *            past its time or else the oldest of its group. A repeat leaves its
+ *            entry alone, or with `renew` puts the present tick on it.
+ * Parameters G groups of s slots in a line, fingerprints of b bits, s 2^-b <= fpr.
+ *            A tick is ceil(window / 48), T = floor(window / tick).
+ * Error      an entry lives at most the window and more than the window less two
+ *            ticks (one if 48 divides it). False positives: at most s 2^-b, and
+ *            only live entries count. False negatives: as by age, and when more
+ *            keys fall to a group within a window than it has slots.
+ * Cost       one line per key, and one more swept while this tick's share is not
+ *            done.
+ * Layout     slot j of group g at bit (g s + j)(6 + b) of the line: 6 bits of
+ *            stamp, b of fingerprint. Stamp 0 is an empty slot; tick t has the
+ *            stamp t mod 63 + 1.
+ *
+ * An old stamp must never be taken for a new one. Stamps come around after 63
+ * ticks, entries are good for at most 48, so each entry has 15 ticks in which it
+ * must be cleared. Each tick sweeps a fourteenth of the lines: one line with each
+ * key, and what is left of it when the tick changes. When the clock jumps, the
+ * ticks that were jumped over sweep their share too, at most all lines once.
+ */
+#include "filter/recent_window.h"
+
+#include <math.h>
+
+#include "filter/recent_line.h"
+#include "filter/filter.h"
+
+enum { STAMP_BITS = 6, STAMPS = 63, TICKS_MOST = 48, SWEEP_TICKS = STAMPS - TICKS_MOST - 1, SLOTS = 8 };
+
+void weir__window_plan(window_plan *plan, uint64_t lines, double fpr, uint64_t span, bool renew) {
+    *plan = (window_plan){.lines = lines, .slots = SLOTS, .renew = renew};
+    plan->tick = (span + TICKS_MOST - 1) / TICKS_MOST;
+    plan->ticks = (unsigned)(span / plan->tick);
+    plan->bits = (unsigned)ceil(log2(SLOTS / fpr));
+    unsigned fit = LINE_BITS / (STAMP_BITS + plan->bits);
+    plan->groups = fit / SLOTS ? fit / SLOTS : 1;
+    /* As many slots as fit: 17 slots are two groups of 8, 15 two of 7. */
+    if (fit < plan->groups * SLOTS + SLOTS / 2)
+        plan->slots = fit / plan->groups < SLOTS ? fit / plan->groups : SLOTS;
+    else
+        plan->groups++, plan->slots = fit / plan->groups;
+    plan->quota = (lines + SWEEP_TICKS - 1) / SWEEP_TICKS;
+}
+
+static unsigned slot_at(const window_plan *plan, unsigned group, unsigned slot) {
+    return (group * plan->slots + slot) * (STAMP_BITS + plan->bits);
+}
+
+static unsigned stamp_of(uint64_t tick) { return (unsigned)(tick % STAMPS) + 1; }
+
+/* Ticks since a stamp was set, 0..62. */
+static unsigned age_of(unsigned stamp, uint64_t tick) {
+    unsigned now = stamp_of(tick);
+    return now >= stamp ? now - stamp : now + STAMPS - stamp;
+}
+
+static void sweep_line(uint8_t *line, const window_plan *plan, window_state *state) {
+    for (unsigned g = 0; g < plan->groups; g++)
+        for (unsigned j = 0; j < plan->slots; j++) {
+            unsigned at = slot_at(plan, g, j);
+            unsigned stamp = (unsigned)get_bits(line, at, STAMP_BITS);
+            if (!stamp || age_of(stamp, state->now) < plan->ticks) continue;
+            put_bits(line, at, STAMP_BITS, 0);
+            state->held--;
+        }
+}
+
+static void sweep(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t lines) {
+    for (; lines; lines--) {
+        sweep_line(cells + state->sweep * LINE_BYTES, plan, state);
+        if (++state->sweep == plan->lines) state->sweep = 0;
+    }
+}
+
+/* Let time go on to a tick. The sweep goes tick by tick as long as an old stamp
+ * could come around; beyond that everything is past its time, and one round with
+ * the last tick before stamps come around clears it. */
+static void advance(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t tick) {
+    uint64_t steps = 0;
+    while (state->now < tick && steps++ < STAMPS) {
+        if (state->swept < plan->quota) sweep(cells, plan, state, plan->quota - state->swept);
+        state->swept = 0;
+        state->now++;
+    }
+    state->now = tick;
+}
+
+/* Times may be negative: count ticks from a point far below any of them. */
+static uint64_t tick_of(const window_plan *plan, int64_t at) {
+    return ((uint64_t)at + (UINT64_C(1) << 63)) / plan->tick;
+}
+
+typedef struct {
+    uint8_t *line;
+    unsigned group;
+    uint64_t fingerprint;
+} window_place;
+
+static window_place place_of(const uint8_t *cells, const window_plan *plan, uint64_t hash) {
+    uint64_t value, rest, number = weir__part(hash, plan->lines, &value);
+    unsigned group = (unsigned)weir__part(value, plan->groups, &rest);
+    return (window_place){(uint8_t *)(uintptr_t)cells + number * LINE_BYTES, group,
+                          rest >> (64 - plan->bits)};
+}
+
+bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *state,
+                        uint64_t hash, int64_t at) {
+    uint64_t tick = tick_of(plan, at);
+    if (!state->started) state->started = 1, state->now = tick;
+    if (tick > state->now) advance(cells, plan, state, tick);
+    if (state->swept < plan->quota) sweep(cells, plan, state, 1), state->swept++;
+
+    window_place place = place_of(cells, plan, hash);
+    unsigned victim = 0, oldest = 0, size = STAMP_BITS + plan->bits;
+    for (unsigned j = 0; j < plan->slots; j++) {
+        uint64_t slot = get_bits(place.line, slot_at(plan, place.group, j), size);
+        unsigned stamp = (unsigned)(slot & low_mask(STAMP_BITS));
+        unsigned age = stamp ? age_of(stamp, state->now) : STAMPS;
+        if (age < plan->ticks && slot >> STAMP_BITS == place.fingerprint) {
+            if (plan->renew)
+                put_bits(place.line, slot_at(plan, place.group, j), STAMP_BITS, stamp_of(state->now));
+            return true;
+        }
+        if (age >= oldest) oldest = age, victim = j;
+    }
+    if (oldest < plan->ticks) state->forgotten++;
+    if (oldest == STAMPS) state->held++;
+    put_bits(place.line, slot_at(plan, place.group, victim), size,
+             place.fingerprint << STAMP_BITS | stamp_of(state->now));
+    return false;
+}
+
+bool weir__window_test(const uint8_t *cells, const window_plan *plan, const window_state *state,
+                       uint64_t hash, int64_t at) {
+    uint64_t tick = tick_of(plan, at), later = tick > state->now ? tick - state->now : 0;
+    window_place place = place_of(cells, plan, hash);
+    for (unsigned j = 0; j < plan->slots && state->started; j++) {
+        uint64_t slot = get_bits(place.line, slot_at(plan, place.group, j), STAMP_BITS + plan->bits);
+        unsigned stamp = (unsigned)(slot & low_mask(STAMP_BITS));
+        if (stamp && age_of(stamp, state->now) + later < plan->ticks &&
+            slot >> STAMP_BITS == place.fingerprint)
+            return true;
+    }
+    return false;
+}
+
+double weir__window_fpr(const window_plan *plan, const window_state *state) {
+    return (double)state->held / ((double)plan->lines * plan->groups) * ldexp(1, -(int)plan->bits);
+}
+
+uint64_t weir__window_held(const uint8_t *cells, const window_plan *plan) {
+    uint64_t held = 0;
+    for (uint64_t i = 0; i < plan->lines; i++)
+        for (unsigned g = 0; g < plan->groups; g++)
+            for (unsigned j = 0; j < plan->slots; j++)
+                held += get_bits(cells + i * LINE_BYTES, slot_at(plan, g, j), STAMP_BITS) != 0;
+    return held;
+}

@@ -1,0 +1,393 @@
+/* test_recent.c - recent against exact twins and against its own formulas.
+ *
+ * The filter's file is included once more under another name, so that the tests can
+ * look into lines and choose the processor that the code is written for.
+ */
+#define WEIR_TEST_CPU
+#define weir__recent_class recent_class_under_test
+#include "filter/recent.c"
+#undef weir__recent_class
+
+#include <math.h>
+
+#include "testing.h"
+
+static const double rates[] = {0.1, 0.01, 0.001, 0.000001};
+enum { RATES = 4, BATCH = 256 };
+
+/* A filter made by hand, with everything in reach. */
+static recent_filter *make_recent(uint64_t memory, double fpr, uint64_t seed) {
+    recent_filter *f = test_calloc(1, sizeof *f);
+    f->base.class = &recent_class_under_test;
+    f->base.values[WEIR__OPT_MEMORY].whole = memory;
+    f->base.values[WEIR__OPT_FPR].number = fpr;
+    f->base.values[WEIR__OPT_SEED].whole = seed;
+    assert_int_equal(create(&f->base, NULL), WEIR_OK);
+    start(&f->base);
+    return f;
+}
+
+static void free_recent(recent_filter *f) {
+    weir__unmap(f->base.cells, f->base.cells_bytes);
+    test_free(f);
+}
+
+static bool offer_hash(recent_filter *f, uint64_t hash) {
+    uint64_t verdict = 0;
+    offer(&f->base, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
+    return verdict & 1;
+}
+
+static bool test_hash(const recent_filter *f, uint64_t hash) {
+    uint64_t verdict = 0;
+    test(&f->base, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
+    return verdict & 1;
+}
+
+static void assert_sound(const recent_filter *f) {
+    weir_error err = {0};
+    if (check(&f->base, &err) != WEIR_OK) fail_msg("%s", err.message);
+}
+
+/* ---- exactness ---- */
+
+static void exact_while_keys_fit(void **unused) {
+    (void)unused;
+    const uint64_t memories[] = {1024, 4096 + 192, 65536, 4 << 20};
+    for (unsigned m = 0; m < 4; m++)
+        for (unsigned r = 0; r < RATES; r++) {
+            recent_filter *f = make_recent(memories[m], rates[r], m);
+            uint64_t keys = memories[m] * 6 / 10 / 8;
+            for (uint64_t i = 0; i < keys; i++) {
+                assert_false(offer_hash(f, test_word(m, i)));
+                assert_true(offer_hash(f, test_word(m, test_word(99, i) % (i + 1))));
+            }
+            for (uint64_t i = 0; i < keys; i++) assert_true(test_hash(f, test_word(m, i)));
+            assert_int_equal(f->state.forgotten, 0);
+            assert_int_equal(f->state.held, keys);
+            assert_sound(f);
+            free_recent(f);
+        }
+}
+
+/* ---- the bound ---- */
+
+/* Only new keys, far into overload, some of them offered again and again: every
+ * SEEN on a new key is a false positive. Each stretch is held to the bound by
+ * itself. With 3 rates of 20 stretches a false alarm at z = 5 has a chance below
+ * 2e-5; the seeds are fixed. */
+static void bound_holds_in_every_stretch(void **unused) {
+    (void)unused;
+    for (unsigned r = 0; r < 3; r++) {
+        recent_filter *f = make_recent(16384, rates[r], 7);
+        double worst = -99;
+        uint64_t key = 0;
+        for (unsigned stretch = 0; stretch < 20; stretch++) {
+            uint64_t keys = 20000, wrong = 0;
+            for (uint64_t i = 0; i < keys; i++) {
+                wrong += offer_hash(f, test_word(1, key));
+                offer_hash(f, test_word(1, key - test_word(2, key) % (key < 3000 ? key + 1 : 3000)));
+                key++;
+            }
+            double expected = rates[r] * (double)keys;
+            double z = ((double)wrong - expected) / sqrt(expected);
+            worst = z > worst ? z : worst;
+        }
+        printf("# fpr %g: worst stretch z = %.1f\n", rates[r], worst);
+        assert_true(worst < 5);
+        assert_sound(f);
+        free_recent(f);
+    }
+}
+
+/* The rate that the filter reports is the one that test() finds for keys that
+ * were never offered, within 5 sigmas, empty, half full and overfull. */
+static void reported_rate_is_the_real_one(void **unused) {
+    (void)unused;
+    recent_filter *f = make_recent(65536, 0.01, 3);
+    uint64_t room = f->lines * f->shape.shared.fair, key = 0;
+    for (unsigned step = 0; step < 6; step++) {
+        for (; key < room * step / 2; key++) offer_hash(f, test_word(4, key));
+        weir_filter_info i = {.fpr_bound = 0.01};
+        info(&f->base, &i);
+        uint64_t tries = 200000, wrong = 0;
+        for (uint64_t t = 0; t < tries; t++) wrong += test_hash(f, test_word(5, t));
+        double expected = i.fpr_now * (double)tries;
+        double z = ((double)wrong - expected) / sqrt(expected + 1);
+        printf("# %u/2 full: reported %.5f, found %.5f, z = %.1f\n", step, i.fpr_now,
+               (double)wrong / (double)tries, z);
+        assert_true(i.fpr_now <= 0.01);
+        assert_true(z < 5); /* entries that agree by chance make it a little less */
+        assert_true((double)wrong > 0.8 * expected - 5 * sqrt(expected + 1));
+    }
+    free_recent(f);
+}
+
+/* ---- verdicts do not depend on how they are asked for ---- */
+
+typedef struct {
+    size_t count;
+    uint64_t *hashes, *verdicts;
+} stream;
+
+/* Skewed, with drift: every part of the filter comes into play. */
+static stream make_stream(size_t count, uint64_t seed) {
+    stream s = {count, test_calloc(count, 8), test_calloc(WEIR_VERDICT_WORDS(count), 8)};
+    for (size_t i = 0; i < count; i++) {
+        double u = (double)(test_word(seed, i) >> 11) * 0x1p-53;
+        uint64_t rank = (uint64_t)(exp(u * 10) * 2);
+        s.hashes[i] = test_word(seed + 1, rank + (rank > 500 ? i / 4 : 0));
+    }
+    return s;
+}
+static void free_stream(stream s) {
+    test_free(s.hashes);
+    test_free(s.verdicts);
+}
+
+static void run(recent_filter *f, stream s, size_t batch) {
+    for (size_t at = 0; at < s.count; at += batch) {
+        size_t n = s.count - at < batch ? s.count - at : batch;
+        uint64_t verdicts[WEIR_VERDICT_WORDS(4096)] = {0};
+        offer(&f->base, &(weir_batch){.count = n, .hashes = s.hashes + at}, verdicts);
+        for (size_t i = 0; i < n; i++)
+            if (verdicts[i / 64] >> (i % 64) & 1) weir__mark_seen(s.verdicts, at + i, true);
+    }
+}
+
+static void same_for_every_batch_and_processor(void **unused) {
+    (void)unused;
+    const size_t batches[] = {4096, 1, 7, 64};
+    for (unsigned r = 0; r < RATES; r++) {
+        stream first = make_stream(150000, 11);
+        recent_filter *model = make_recent(8192, rates[r], 5);
+        best_cpu = CPU_ANY;
+        run(model, first, 333);
+        assert_sound(model);
+        for (unsigned b = 0; b < 4; b++)
+            for (cpu_kind cpu = CPU_ANY; cpu <= CPU_AVX512; cpu++) {
+                stream s = make_stream(150000, 11);
+                recent_filter *f = make_recent(8192, rates[r], 5);
+                best_cpu = cpu;
+                run(f, s, batches[b]);
+                assert_memory_equal(s.verdicts, first.verdicts, WEIR_VERDICT_WORDS(s.count) * 8);
+                assert_memory_equal(f->base.cells, model->base.cells, f->lines * LINE_BYTES);
+                assert_memory_equal(&f->state, &model->state, sizeof f->state);
+                free_recent(f);
+                free_stream(s);
+            }
+        best_cpu = CPU_AVX512;
+        free_recent(model);
+        free_stream(first);
+    }
+}
+
+static void repeat_in_a_batch_is_seen(void **unused) {
+    (void)unused;
+    weir_filter *filter = make_filter("recent:memory=1K,seed=1");
+    uint64_t hashes[BATCH], verdicts[WEIR_VERDICT_WORDS(BATCH)];
+    for (unsigned i = 0; i < BATCH; i++) hashes[i] = test_word(1, i / 2 % 20);
+    size_t seen =
+        weir_filter_offer_batch(filter, &(weir_batch){.count = BATCH, .hashes = hashes}, verdicts);
+    assert_int_equal(seen, BATCH - 20);
+    assert_int_equal(verdicts[0] & 0xff, 0xaa);
+    weir_filter_free(filter);
+}
+
+/* ---- what is remembered ---- */
+
+/* Little's law (see "lifetime" in recent.c): after new keys only, the keys that
+ * are still known are as many as there are entries. */
+static void lifetime_is_the_number_held(void **unused) {
+    (void)unused;
+    for (unsigned r = 1; r < RATES; r++) {
+        recent_filter *f = make_recent(32768, rates[r], 9);
+        uint64_t keys = f->lines * f->shape.shared.fair * 12, known = 0;
+        for (uint64_t i = 0; i < keys; i++) offer_hash(f, test_word(6, i));
+        for (uint64_t i = 0; i < keys; i++) known += test_hash(f, test_word(6, i));
+        double by_chance = rates[r] * (double)(keys - f->state.held);
+        double ratio = ((double)known - by_chance) / (double)f->state.held;
+        printf("# fpr %g: %.1f entries a line, known / held = %.3f\n", rates[r],
+               (double)f->state.held / (double)f->lines, ratio);
+        assert_true(ratio > 0.93 && ratio < 1.03);
+        free_recent(f);
+    }
+}
+
+/* False negatives on a uniform stream against the oracle: an exact LRU of
+ * M / (log2(1/fpr) + 2) keys knows the share capacity / universe. */
+static void uniform_stream_near_the_oracle(void **unused) {
+    (void)unused;
+    for (unsigned r = 0; r < RATES; r++) {
+        uint64_t memory = 65536, universe = (uint64_t)(memory * 8 / (log2(1 / rates[r]) + 2) * 1.6);
+        recent_filter *f = make_recent(memory, rates[r], 2);
+        uint64_t missed = 0, draws = universe * 4;
+        for (uint64_t i = 0; i < universe * 8 + draws; i++)
+            missed += !offer_hash(f, test_word(3, test_word(8, i) % universe)) && i >= universe * 8;
+        double fnr = (double)missed / (double)draws, oracle = (1 - 1 / 1.6) * (1 - rates[r]);
+        printf("# fpr %g: false negatives %.1f%%, oracle %.1f%%\n", rates[r], 100 * fnr,
+               100 * oracle);
+        assert_true(fnr < 1.10 * oracle + 0.02);
+        free_recent(f);
+    }
+}
+
+/* Keys that just about fit: few are lost to lines that fill unevenly. */
+static void little_is_lost_where_keys_just_fit(void **unused) {
+    (void)unused;
+    for (unsigned r = 0; r < RATES; r++) {
+        recent_filter *f = make_recent(65536, rates[r], 2);
+        uint64_t universe = f->lines * f->shape.shared.fair * 95 / 100, missed = 0;
+        for (uint64_t i = 0; i < universe * 12; i++)
+            missed += !offer_hash(f, test_word(3, test_word(8, i) % universe)) && i >= universe * 8;
+        double fnr = (double)missed / (double)(universe * 4);
+        printf("# fpr %g: %.1f%% lost at 95%% load\n", rates[r], 100 * fnr);
+        assert_true(fnr < 0.12);
+        free_recent(f);
+    }
+}
+
+/* ---- state ---- */
+
+static void snapshot_continues_as_if_nothing_happened(void **unused) {
+    (void)unused;
+    const char *specs[] = {"recent:memory=8K,fpr=1%,seed=4", "recent:memory=8K,seed=4",
+                           "recent:memory=8K,seed=4,window=3000"};
+    stream s = make_stream(60000, 21);
+    for (unsigned i = 0; i < 3; i++) {
+        weir_filter *a = make_filter(specs[i]), *b;
+        uint64_t x[WEIR_VERDICT_WORDS(30000)], y[WEIR_VERDICT_WORDS(30000)];
+        weir_filter_offer_batch(a, &(weir_batch){.count = 30000, .hashes = s.hashes}, x);
+        assert_int_equal(weir_filter_save(a, scratch_path("recent.weir"), NULL), WEIR_OK);
+        weir_error err = {0};
+        if (weir_filter_load(&b, scratch_path("recent.weir"), &err)) fail_msg("%s", err.message);
+        weir_filter_offer_batch(a, &(weir_batch){.count = 30000, .hashes = s.hashes + 30000}, x);
+        weir_filter_offer_batch(b, &(weir_batch){.count = 30000, .hashes = s.hashes + 30000}, y);
+        assert_memory_equal(x, y, sizeof x);
+        weir_filter_free(a);
+        weir_filter_free(b);
+    }
+    free_stream(s);
+}
+
+static void broken_lines_are_found(void **unused) {
+    (void)unused;
+    recent_filter *f = make_recent(1024, 0.01, 1);
+    for (uint64_t i = 0; i < 400; i++) offer_hash(f, test_word(1, i));
+    assert_sound(f);
+    unsigned found = 0;
+    for (unsigned bit = 0; bit < 512; bit++) {
+        f->base.cells[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        found += check(&f->base, NULL) != WEIR_OK;
+        f->base.cells[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    /* the code and the header are covered; remainders are for the checksum */
+    assert_true(found >= f->shape.code_bits + f->shape.shared.lists);
+    f->state.held++;
+    assert_int_equal(check(&f->base, NULL), WEIR_ERR_CORRUPT);
+    free_recent(f);
+}
+
+static void merged_filters_know_what_both_know(void **unused) {
+    (void)unused;
+    recent_filter *a = make_recent(65536, 1e-6, 1), *b = make_recent(65536, 1e-6, 1);
+    for (uint64_t i = 0; i < 6000; i++) offer_hash(a, test_word(1, i));
+    for (uint64_t i = 4000; i < 10000; i++) offer_hash(b, test_word(1, i));
+    assert_int_equal(merge(&a->base, &b->base, NULL), WEIR_OK);
+    assert_sound(a);
+    assert_int_equal(a->state.held, 10000);
+    for (uint64_t i = 0; i < 10000; i++) assert_true(test_hash(a, test_word(1, i)));
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; i < 100000; i++) wrong += test_hash(a, test_word(2, i));
+    assert_true(wrong <= 2);
+    for (uint64_t i = 0; i < 100000; i++) offer_hash(b, test_word(3, i));
+    assert_int_equal(merge(&a->base, &b->base, NULL), WEIR_ERR_UNSUPPORTED);
+    assert_sound(a);
+    free_recent(a);
+    free_recent(b);
+}
+
+/* ---- windows ---- */
+
+/* A twin that knows each key's time exactly. Keys within the window less two ticks
+ * must be known while no group overflows, keys beyond it must not, for several
+ * rounds of the stamps. */
+static void window_of_records_forgets_on_time(bool renew) {
+    enum { KEYS = 200 };
+    const uint64_t window = 1000;
+    recent_filter *f = make_recent(65536, 1e-6, 1);
+    window_plan *plan = &f->window;
+    f->windowed = true;
+    weir__window_plan(plan, f->lines, 1e-6, window, renew);
+    uint64_t came[KEYS] = {0}, wrong = 0, early = 0, late = 0, hits = 0;
+    for (uint64_t i = 1; i <= 200000; i++) {
+        /* keys with all kinds of pauses */
+        uint64_t k = test_word(5, i) % (1 + i / 700 % KEYS);
+        bool seen = offer_hash(f, test_word(6, k));
+        uint64_t age = i - came[k];
+        if (came[k] && !seen && age + 2 * plan->tick <= window) wrong++;
+        if (came[k] && seen && age > window) late++;
+        if (came[k] && !seen && age < window) early++;
+        hits += seen;
+        if (!seen || renew) came[k] = i;
+    }
+    printf("# renew %d: %llu hits, %llu within the grain of the ticks\n", renew,
+           (unsigned long long)hits, (unsigned long long)early);
+    assert_int_equal(wrong, 0);
+    assert_int_equal(late, 0);
+    assert_true(hits > 100000);
+    assert_sound(f);
+    free_recent(f);
+}
+static void window_of_records(void **unused) {
+    (void)unused;
+    window_of_records_forgets_on_time(false);
+    window_of_records_forgets_on_time(true);
+}
+
+/* Time in jumps of all sizes, also far beyond the window: no key that is too old
+ * is ever taken for a young one. */
+static void window_of_time_survives_jumps(void **unused) {
+    (void)unused;
+    weir_filter *filter = make_filter("recent:memory=16K,seed=3,window=1s");
+    int64_t time = -5000000000, came[64];
+    bool known[64] = {false};
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t dice = test_word(7, i);
+        time += dice % 100 == 0 ? (int64_t)(test_word(8, i) % 70000000000) : (int64_t)(dice % 20000000);
+        unsigned k = (unsigned)(dice >> 40) % 64;
+        uint64_t hash = test_word(9, k), verdict;
+        weir_filter_test_batch(filter, &(weir_batch){1, &hash, &time}, &verdict);
+        uint64_t tested = verdict;
+        weir_filter_offer_batch(filter, &(weir_batch){1, &hash, &time}, &verdict);
+        assert_int_equal(tested, verdict);
+        if (known[k]) {
+            int64_t age = time - came[k];
+            if (age > 1000000000) assert_int_equal(verdict, 0);
+            if (age < 950000000) assert_int_equal(verdict, 1);
+        }
+        if (!verdict) came[k] = time, known[k] = true;
+    }
+    weir_filter_free(filter);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_while_keys_fit),
+        cmocka_unit_test(bound_holds_in_every_stretch),
+        cmocka_unit_test(reported_rate_is_the_real_one),
+        cmocka_unit_test(same_for_every_batch_and_processor),
+        cmocka_unit_test(repeat_in_a_batch_is_seen),
+        cmocka_unit_test(lifetime_is_the_number_held),
+        cmocka_unit_test(uniform_stream_near_the_oracle),
+        cmocka_unit_test(little_is_lost_where_keys_just_fit),
+        cmocka_unit_test(snapshot_continues_as_if_nothing_happened),
+        cmocka_unit_test(broken_lines_are_found),
+        cmocka_unit_test(merged_filters_know_what_both_know),
+        cmocka_unit_test(window_of_records),
+        cmocka_unit_test(window_of_time_survives_jumps),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_scratch_folder();
+    return failed;
+}

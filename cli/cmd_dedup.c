@@ -17,14 +17,36 @@
 #define MAX_RECORD_MOST (1ull << 30)
 
 enum {
-    D_OUTPUT = 1, D_MEMORY, D_FPR, D_FILTER, D_SEED,
-    D_FORMAT, D_NULL, D_HEADER, D_COMPRESS, D_MAX_RECORD,
-    D_KEY, D_SKIP, D_CASE, D_TRIM, D_MISSING, D_BAD,
+    D_OUTPUT = 1,
+    D_MEMORY,
+    D_FPR,
+    D_FILTER,
+    D_SEED,
+    D_FORMAT,
+    D_NULL,
+    D_HEADER,
+    D_COMPRESS,
+    D_MAX_RECORD,
+    D_KEY,
+    D_SKIP,
+    D_CASE,
+    D_TRIM,
+    D_MISSING,
+    D_BAD,
     D_EMIT,
-    D_WINDOW, D_TIME, D_TIME_FORMAT, D_LATENESS,
-    D_STATE, D_SAVE_EVERY, D_RESUME,
-    D_AUDIT, D_STATS, D_PROGRESS, D_QUIET,
-    D_THREADS, D_EXIT_CODE
+    D_WINDOW,
+    D_TIME,
+    D_TIME_FORMAT,
+    D_LATENESS,
+    D_STATE,
+    D_SAVE_EVERY,
+    D_RESUME,
+    D_AUDIT,
+    D_STATS,
+    D_PROGRESS,
+    D_QUIET,
+    D_THREADS,
+    D_EXIT_CODE
 };
 
 #define G_OUTPUT "Output"
@@ -69,8 +91,8 @@ static const opt_entry dedup_table[] = {
      "Without it a seed is drawn from the system, so that nobody can prepare records that "
      "collide. Filters that are to be merged need the same one."},
 
-    {D_FORMAT, "format", 0, OPT_VALUE, "FORMAT", "~lines|csv|tsv|json|fixed:|len32", "lines", G_RECORDS, true,
-     "`lines`, `csv`, `tsv`, `json`, `fixed:N` or `len32`.",
+    {D_FORMAT, "format", 0, OPT_VALUE, "FORMAT", "~lines|csv|tsv|json|fixed:|len32", "lines",
+     G_RECORDS, true, "`lines`, `csv`, `tsv`, `json`, `fixed:N` or `len32`.",
      "= lines\nlines of text; a carriage return before the line end belongs to the line\n\n"
      "= csv\nfields in quotes may hold commas, quotes and line ends\n\n"
      "= tsv\ntabs, no quoting\n\n"
@@ -79,8 +101,8 @@ static const opt_entry dedup_table[] = {
      "= len32\na length in four bytes, the lowest first, then as many bytes\n\n"
      "Records are written as they were read, byte for byte. gzip and zstd are recognised by "
      "their first bytes, whatever the file is called."},
-    {D_NULL, "null", 'z', OPT_FLAG, NULL, NULL, NULL, G_RECORDS, true,
-     "Lines end with a NUL byte.", "As `find -print0` writes them."},
+    {D_NULL, "null", 'z', OPT_FLAG, NULL, NULL, NULL, G_RECORDS, true, "Lines end with a NUL byte.",
+     "As `find -print0` writes them."},
     {D_HEADER, "header", 0, OPT_FLAG, NULL, NULL, NULL, G_RECORDS, true,
      "The first row names the columns (csv, tsv).",
      "It is written once, whatever `--emit` says (but `verdicts`). All files must have the same "
@@ -90,7 +112,8 @@ static const opt_entry dedup_table[] = {
 
     {D_KEY, "key", 'k', OPT_VALUE, "KEYS", NULL, NULL, G_KEYS, true,
      "Columns (`2,5` or `user,url`) or JSON paths (`.user.id`).",
-     "What two records must have in common to be the same; without it, all of the record. Columns are numbered from 1, or with "
+     "What two records must have in common to be the same; without it, all of the record. Columns "
+     "are numbered from 1, or with "
      "`--header` go by name. JSON paths are such as `.user.id,.tags[0]`. Several are joined so "
      "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals an "
      "unquoted one, \"\\u0041\" equals \"A\"."},
@@ -115,8 +138,8 @@ static const opt_entry dedup_table[] = {
     {D_TIME, "time", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WINDOW, false,
      "The column or JSON path that holds the time of a record.",
      "Time runs forward: a record that is out of order is judged as of the latest time so far."},
-    {D_TIME_FORMAT, "time-format", 0, OPT_VALUE, "FORMAT", "~unix|unix-ms|unix-us|unix-ns|iso", "unix", G_WINDOW, false,
-     "`unix`, `unix-ms`, `unix-us`, `unix-ns`, `iso` or a pattern.",
+    {D_TIME_FORMAT, "time-format", 0, OPT_VALUE, "FORMAT", "~unix|unix-ms|unix-us|unix-ns|iso",
+     "unix", G_WINDOW, false, "`unix`, `unix-ms`, `unix-us`, `unix-ns`, `iso` or a pattern.",
      "unix is seconds since 1970, fractions allowed; iso is ISO 8601 and RFC 3339; a pattern is "
      "one of strptime(3), with %f for a fraction of a second. Without a zone times are UTC."},
     {D_LATENESS, "lateness", 0, OPT_VALUE, "DURATION", NULL, "the window", G_WINDOW, false,
@@ -126,7 +149,8 @@ static const opt_entry dedup_table[] = {
 
     {D_STATE, "state", 0, OPT_VALUE, "FILE", NULL, NULL, G_STATE, true,
      "Remember across runs: load FILE if there, save it.",
-     "It is saved at the end, every `--save-every` and when the run is stopped by SIGINT, SIGTERM or SIGHUP. "
+     "It is saved at the end, every `--save-every` and when the run is stopped by SIGINT, SIGTERM "
+     "or SIGHUP. "
      "The file is replaced as a whole and never holds a record whose output was not written "
      "before. It is refused if it does not fit the options; options that are not given (such as "
      "`--memory`) are taken from it. One run at a time may use it. `weir inspect` shows what it "
@@ -146,8 +170,7 @@ static const opt_entry dedup_table[] = {
      "how often the filter was wrong, with an interval. N is a power of two. The sample is "
      "halved when it outgrows its memory."},
     {D_STATS, "stats", 0, OPT_OPTIONAL, "FORM", "text|json", "text", G_REPORT, true,
-     "Print totals at the end, as `text` or `json`.",
-     "They go to standard error."},
+     "Print totals at the end, as `text` or `json`.", "They go to standard error."},
     {D_PROGRESS, "progress", 0, OPT_FLAG, NULL, NULL, NULL, G_REPORT, false,
      "Show progress also if standard error is not a terminal.", NULL},
     {D_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, G_REPORT, false,
@@ -180,10 +203,8 @@ static int parse_number(const char *flag, const char *text, uint64_t low, uint64
     if (status != WEIR_OK) return bad_value(flag, &err);
     if (*value >= low && *value <= high) return EXIT_DONE;
     char a[32], b[32];
-    if (is_size)
-        weir_print_size(a, low), weir_print_size(b, high);
-    else
-        weir_print_count(a, (double)low), weir_print_count(b, (double)high);
+    if (is_size) weir_print_size(a, low), weir_print_size(b, high);
+    else weir_print_count(a, (double)low), weir_print_count(b, (double)high);
     return cli_error("%s cannot be '%s'; it goes from %s to %s", flag, text, a, b);
 }
 
@@ -224,21 +245,36 @@ static int set_records(dedup_settings *s, int id, const char *value) {
         if (stream_parse_format(value, &s->in.format, &s->in.record_size, &err) != STREAM_OK)
             return cli_error("%s", err.message);
         break;
-    case D_NULL: s->in.terminator = 0; break;
-    case D_HEADER: s->in.header = true; break;
+    case D_NULL:
+        s->in.terminator = 0;
+        break;
+    case D_HEADER:
+        s->in.header = true;
+        break;
     case D_MAX_RECORD:
         return parse_number("--max-record", value, 1, MAX_RECORD_MOST, true, &s->in.max_record);
-    case D_KEY: s->in.key = value; break;
+    case D_KEY:
+        s->in.key = value;
+        break;
     case D_SKIP:
         code = parse_number("--key-skip-prefix", value, 0, MAX_RECORD_MOST, true, &number);
         if (code != EXIT_DONE) return code;
         s->in.key_skip_prefix = (size_t)number;
         break;
-    case D_CASE: s->in.ignore_case = true; break;
-    case D_TRIM: s->in.trim = true; break;
-    case D_MISSING: s->on_missing = (unjudged)choice("pass|drop|fail", value); break;
-    case D_BAD: s->on_bad = (unjudged)choice("pass|drop|fail", value); break;
-    default: break;
+    case D_CASE:
+        s->in.ignore_case = true;
+        break;
+    case D_TRIM:
+        s->in.trim = true;
+        break;
+    case D_MISSING:
+        s->on_missing = (unjudged)choice("pass|drop|fail", value);
+        break;
+    case D_BAD:
+        s->on_bad = (unjudged)choice("pass|drop|fail", value);
+        break;
+    default:
+        break;
     }
     return EXIT_DONE;
 }
@@ -247,39 +283,73 @@ static int set_running(dedup_settings *s, int id, const char *value) {
     uint64_t number;
     int code;
     switch (id) {
-    case D_OUTPUT: s->output = strcmp(value, "-") ? value : NULL; break;
-    case D_EMIT: s->emit = (emit_mode)choice("new|seen|all|verdicts", value); break;
-    case D_COMPRESS: s->compression = (stream_compression)choice("none|gzip|zstd", value); break;
-    case D_STATE: s->state = value; break;
-    case D_SAVE_EVERY: return parse_span("--save-every", value, 1000000, &s->save_every);
-    case D_RESUME: s->resume = true; break;
-    case D_STATS: s->stats = value && !strcmp(value, "json") ? STATS_JSON : STATS_TEXT; break;
-    case D_PROGRESS: s->progress = PROGRESS_ON; break;
-    case D_QUIET: s->quiet = true; break;
-    case D_EXIT_CODE: s->exit_code = true; break;
+    case D_OUTPUT:
+        s->output = strcmp(value, "-") ? value : NULL;
+        break;
+    case D_EMIT:
+        s->emit = (emit_mode)choice("new|seen|all|verdicts", value);
+        break;
+    case D_COMPRESS:
+        s->compression = (stream_compression)choice("none|gzip|zstd", value);
+        break;
+    case D_STATE:
+        s->state = value;
+        break;
+    case D_SAVE_EVERY:
+        return parse_span("--save-every", value, 1000000, &s->save_every);
+    case D_RESUME:
+        s->resume = true;
+        break;
+    case D_STATS:
+        s->stats = value && !strcmp(value, "json") ? STATS_JSON : STATS_TEXT;
+        break;
+    case D_PROGRESS:
+        s->progress = PROGRESS_ON;
+        break;
+    case D_QUIET:
+        s->quiet = true;
+        break;
+    case D_EXIT_CODE:
+        s->exit_code = true;
+        break;
     case D_THREADS:
         code = parse_number("--threads", value, 1, 256, false, &number);
         if (code != EXIT_DONE) return code;
         s->in.threads = (unsigned)number;
         break;
-    default: break;
+    default:
+        break;
     }
     return EXIT_DONE;
 }
 
 static int set_option(dedup_settings *s, dedup_words *w, int id, const char *value) {
     switch (id) {
-    case D_MEMORY: w->memory = value; break;
-    case D_FPR: w->fpr = value; break;
-    case D_FILTER: w->filter = value; break;
-    case D_SEED: w->seed = value; break;
-    case D_WINDOW: s->window = value; break;
-    case D_TIME: s->in.time_field = value; break;
+    case D_MEMORY:
+        w->memory = value;
+        break;
+    case D_FPR:
+        w->fpr = value;
+        break;
+    case D_FILTER:
+        w->filter = value;
+        break;
+    case D_SEED:
+        w->seed = value;
+        break;
+    case D_WINDOW:
+        s->window = value;
+        break;
+    case D_TIME:
+        s->in.time_field = value;
+        break;
     case D_TIME_FORMAT:
         s->in.time_format = value;
         w->time_format = true;
         break;
-    case D_LATENESS: w->lateness = value; break;
+    case D_LATENESS:
+        w->lateness = value;
+        break;
     case D_AUDIT:
         s->audit = true;
         if (value) return parse_audit(value, &s->audit_one_in);
@@ -332,8 +402,7 @@ static int check_together(const dedup_settings *s) {
     bool table = s->in.format == STREAM_CSV || s->in.format == STREAM_TSV;
     bool lines = s->in.format == STREAM_LINES || s->in.format == STREAM_JSON;
     if (s->in.header && !table) return cli_error("--header goes with --format csv or tsv");
-    if (s->in.terminator == 0 && !lines)
-        return cli_error("-z goes with --format lines or json");
+    if (s->in.terminator == 0 && !lines) return cli_error("-z goes with --format lines or json");
     if (s->in.key && !table && s->in.format != STREAM_JSON)
         return cli_error("--key goes with --format csv, tsv or json; lines have no columns");
     if (s->resume && !s->state) return cli_error("--resume needs --state FILE to continue from");
@@ -428,11 +497,10 @@ static const opt_section dedup_sections[] = {
      "is then left as it was. A second signal ends the run at once; the last save stays good. "
      "When the reader of the output goes away the run ends quietly, by SIGPIPE, as other filters "
      "do, and the state keeps to its last save."},
-    {"EXIT STATUS",
-     "= 0\nDone.\n\n"
-     "= 1\nNo record was new, and `--exit-code` was given.\n\n"
-     "= 2\nTrouble: one line on standard error says what.\n\n"
-     "= 130, 143, 129\nStopped by SIGINT, SIGTERM or SIGHUP."},
+    {"EXIT STATUS", "= 0\nDone.\n\n"
+                    "= 1\nNo record was new, and `--exit-code` was given.\n\n"
+                    "= 2\nTrouble: one line on standard error says what.\n\n"
+                    "= 130, 143, 129\nStopped by SIGINT, SIGTERM or SIGHUP."},
     {"FILES",
      "= FILE.lock\nbeside a state file while a run uses it; one that was left behind by a killed "
      "run is harmless\n\n"

@@ -31,8 +31,8 @@ static int explain(const char *topic, manual_form form) {
     } else {
         char names[256] = "filters|weir";
         for (size_t i = 0, used = strlen(names); cli_commands[i]; i++)
-            used += (size_t)snprintf(names + used, sizeof names - used, "|%s",
-                                     cli_commands[i]->name);
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "|%s", cli_commands[i]->name);
         return opt_complain("topic", topic, names);
     }
     return cli_finish_stdout();

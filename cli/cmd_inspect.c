@@ -166,8 +166,7 @@ static void show_text(weir_snapshot *snapshot, const char *path) {
         weir_snapshot_get_part(snapshot, i, &part);
         if (!strcmp(part.name, part.kind))
             printf("\n%s (%s)\n", part.kind, report_size(size, part.bytes));
-        else
-            printf("\n%s '%s' (%s)\n", part.kind, part.name, report_size(size, part.bytes));
+        else printf("\n%s '%s' (%s)\n", part.kind, part.name, report_size(size, part.bytes));
         show_part(snapshot, &part, false);
     }
 }
@@ -206,10 +205,8 @@ static int run_inspect(int argc, char **argv) {
             continue;
         }
         if (i && !json) putchar('\n');
-        if (json)
-            show_json(snapshot, argv[i]);
-        else
-            show_text(snapshot, argv[i]);
+        if (json) show_json(snapshot, argv[i]);
+        else show_text(snapshot, argv[i]);
         weir_snapshot_free(snapshot);
     }
     int finish = cli_finish_stdout();
@@ -217,12 +214,10 @@ static int run_inspect(int argc, char **argv) {
 }
 
 static const opt_section inspect_sections[] = {
-    {"EXAMPLES",
-     "    weir inspect seen.weir\n"
-     "    weir inspect --json seen.weir"},
-    {"EXIT STATUS",
-     "= 0\nThe snapshot is sound.\n\n"
-     "= 2\nIt is not, or cannot be read: one line on standard error says why."},
+    {"EXAMPLES", "    weir inspect seen.weir\n"
+                 "    weir inspect --json seen.weir"},
+    {"EXIT STATUS", "= 0\nThe snapshot is sound.\n\n"
+                    "= 2\nIt is not, or cannot be read: one line on standard error says why."},
     {0},
 };
 

@@ -39,8 +39,7 @@ static weir_filter *read_filter(const char *path, bool *others) {
         weir_snapshot_get_part(snapshot, i, &part);
         if (!strcmp(part.kind, "filter") && !filter)
             filter = weir_snapshot_take_filter(snapshot, part.name);
-        else
-            *others = true;
+        else *others = true;
     }
     if (!filter) cli_error("'%s' holds no filter", path);
     weir_snapshot_free(snapshot);
@@ -71,8 +70,9 @@ static int merge(const char *output, int count, char **paths) {
     if (code == EXIT_DONE && weir_filter_save(into, output, &err) != WEIR_OK)
         code = cli_error("%s", err.message);
     if (code == EXIT_DONE && others)
-        cli_warn("only filters were joined; audits, and how far a run had come, are left out of '%s'",
-                 output);
+        cli_warn(
+            "only filters were joined; audits, and how far a run had come, are left out of '%s'",
+            output);
     weir_filter_free(into);
     state_lock_drop(&lock);
     return code;
@@ -95,15 +95,13 @@ static int run_merge(int argc, char **argv) {
 }
 
 static const opt_section merge_sections[] = {
-    {"EXAMPLES",
-     "Two machines kept what they saw, with the same seed; join what they know:\n"
-     "\n"
-     "    weir dedup --filter bloom --seed 7 --state a.weir a.log > a.out\n"
-     "    weir dedup --filter bloom --seed 7 --state b.weir b.log > b.out\n"
-     "    weir merge -o both.weir a.weir b.weir"},
-    {"EXIT STATUS",
-     "= 0\nDone.\n\n"
-     "= 2\nTrouble: one line on standard error says what, and FILE is as it was."},
+    {"EXAMPLES", "Two machines kept what they saw, with the same seed; join what they know:\n"
+                 "\n"
+                 "    weir dedup --filter bloom --seed 7 --state a.weir a.log > a.out\n"
+                 "    weir dedup --filter bloom --seed 7 --state b.weir b.log > b.out\n"
+                 "    weir merge -o both.weir a.weir b.weir"},
+    {"EXIT STATUS", "= 0\nDone.\n\n"
+                    "= 2\nTrouble: one line on standard error says what, and FILE is as it was."},
     {0},
 };
 

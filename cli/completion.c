@@ -26,9 +26,7 @@ static void put_command_names(char separator) {
         printf("%s%.1s", cli_commands[i]->name, cli_commands[i + 1] ? &separator : "");
 }
 
-static bool takes_file(const opt_entry *o) {
-    return o->argument && !strcmp(o->argument, "FILE");
-}
+static bool takes_file(const opt_entry *o) { return o->argument && !strcmp(o->argument, "FILE"); }
 
 /* --- bash ---------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include "stream.h"
 #include "weir.h"
 
-typedef enum { DO_PASS, DO_DROP, DO_FAIL } unjudged;           /* --on-missing, --on-bad */
+typedef enum { DO_PASS, DO_DROP, DO_FAIL } unjudged; /* --on-missing, --on-bad */
 typedef enum { EMIT_NEW, EMIT_SEEN, EMIT_ALL, EMIT_VERDICTS } emit_mode;
 typedef enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats_form;
 
@@ -29,18 +29,18 @@ typedef struct {
     char spec[SPEC_SIZE]; /* of the filter, all options folded in */
     bool kind_given;      /* the spec's kind was asked for, not assumed */
 
-    stream_options in;    /* without filter and start, which the run sets */
-    const char *format;   /* as given, for the note */
-    const char *window;   /* as given, or NULL */
-    int64_t lateness;     /* nanoseconds; -1: any */
+    stream_options in;  /* without filter and start, which the run sets */
+    const char *format; /* as given, for the note */
+    const char *window; /* as given, or NULL */
+    int64_t lateness;   /* nanoseconds; -1: any */
     unjudged on_missing, on_bad;
 
     emit_mode emit;
-    const char *output;   /* NULL: standard output */
+    const char *output; /* NULL: standard output */
     stream_compression compression;
 
-    const char *state;    /* or NULL */
-    int64_t save_every;   /* nanoseconds */
+    const char *state;  /* or NULL */
+    int64_t save_every; /* nanoseconds */
     bool resume;
 
     bool audit;

@@ -58,8 +58,8 @@ typedef struct {
     run_input *inputs;
     run_point point; /* how far it has come */
     bool resumed;
-    uint64_t records_before; /* of the run that is resumed */
-    bool arrival_times;      /* the window is a duration, and there is no --time */
+    uint64_t records_before;        /* of the run that is resumed */
+    bool arrival_times;             /* the window is a duration, and there is no --time */
     int64_t started, saved, looked; /* on the monotonic clock, ns */
     uint64_t records_saved;         /* records at the last save */
     bool was_overfull;
@@ -148,6 +148,7 @@ static outcome save(dedup *d, bool complete) {
         cli_error("%s", err.message);
         return TROUBLE;
     }
+    run_output_settle(&d->output);
     d->saved = clock_now(CLOCK_MONOTONIC);
     d->records_saved = d->point.counts.records;
     return GO_ON;
@@ -195,10 +196,14 @@ static void judge(dedup *d, const uint64_t *hashes, const int64_t *times, size_t
 static stream_status emit(dedup *d, const stream_batch *b, const uint64_t *drop,
                           stream_error *err) {
     switch (d->settings->emit) {
-    case EMIT_NEW: return stream_write_records(d->output.writer, b, d->verdicts, false, err);
-    case EMIT_SEEN: return stream_write_records(d->output.writer, b, d->verdicts, true, err);
-    case EMIT_ALL: return stream_write_marked(d->output.writer, b, d->verdicts, drop, err);
-    case EMIT_VERDICTS: return stream_write_verdicts(d->output.writer, b, d->verdicts, drop, err);
+    case EMIT_NEW:
+        return stream_write_records(d->output.writer, b, d->verdicts, false, err);
+    case EMIT_SEEN:
+        return stream_write_records(d->output.writer, b, d->verdicts, true, err);
+    case EMIT_ALL:
+        return stream_write_marked(d->output.writer, b, d->verdicts, drop, err);
+    case EMIT_VERDICTS:
+        return stream_write_verdicts(d->output.writer, b, d->verdicts, drop, err);
     }
     return STREAM_OK;
 }
@@ -294,10 +299,8 @@ static outcome take_batch(dedup *d, const stream_batch *whole) {
     if (b.count < whole->count) b.open_end = false;
     d->point.counts.records += b.count;
     d->point.counts.bytes_in += b.offsets[b.count] - b.offsets[0];
-    if (b.count && (b.status || b.times))
-        status = take_mixed(d, &b, &err);
-    else if (b.count)
-        status = take_plain(d, &b, &err);
+    if (b.count && (b.status || b.times)) status = take_mixed(d, &b, &err);
+    else if (b.count) status = take_plain(d, &b, &err);
     if (status != STREAM_OK) return stream_trouble(d, status, &err);
     if (b.count < whole->count) {
         stream_record_error(d->reader, whole, b.count, &err);
@@ -412,10 +415,8 @@ static int begin_audit(dedup *d) {
     if (spec_get(spec, "window", value, sizeof value)) {
         uint64_t count = 0;
         is_time = spec_is_duration(value);
-        if (is_time)
-            weir_parse_duration(value, &window, NULL);
-        else if (weir_parse_count(value, &count, NULL) == WEIR_OK)
-            window = (int64_t)count;
+        if (is_time) weir_parse_duration(value, &window, NULL);
+        else if (weir_parse_count(value, &count, NULL) == WEIR_OK) window = (int64_t)count;
         renew = spec_get(spec, "renew", value, sizeof value) && !strcmp(value, "yes");
     }
     free(spec);
@@ -442,9 +443,13 @@ static int use_note(dedup *d, const weir_snapshot *snapshot) {
     const char *note = weir_snapshot_note(snapshot, "run", &length);
     if (!note) return EXIT_DONE; /* made by the library or by merge: a filter alone */
     switch (run_note_judge(d->settings, d->filter, note, length, &d->point)) {
-    case NOTE_REFUSED: return EXIT_TROUBLE;
-    case NOTE_CONTINUE: d->resumed = true; break;
-    case NOTE_FRESH: break;
+    case NOTE_REFUSED:
+        return EXIT_TROUBLE;
+    case NOTE_CONTINUE:
+        d->resumed = true;
+        break;
+    case NOTE_FRESH:
+        break;
     }
     return EXIT_DONE;
 }
@@ -472,11 +477,9 @@ static int get_filter(dedup *d) {
         if (code != EXIT_DONE) return code;
         struct stat there;
         if (!stat(s->state, &there)) return load_state(d);
-        if (errno != ENOENT)
-            return cli_error("cannot open '%s': %s", s->state, strerror(errno));
+        if (errno != ENOENT) return cli_error("cannot open '%s': %s", s->state, strerror(errno));
     }
-    if (weir_filter_new(&d->filter, s->spec, &err) != WEIR_OK)
-        return cli_error("%s", err.message);
+    if (weir_filter_new(&d->filter, s->spec, &err) != WEIR_OK) return cli_error("%s", err.message);
     return EXIT_DONE;
 }
 

@@ -20,36 +20,35 @@ const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_inspect, &cmd_merge,
 static const char *speaker;
 static bool quiet;
 
-void cli_set_command(const char *name) {
-    speaker = name;
-}
+void cli_set_command(const char *name) { speaker = name; }
 
-void cli_be_quiet(void) {
-    quiet = true;
-}
+void cli_be_quiet(void) { quiet = true; }
 
-static void say(const char *format, va_list args) {
+static void say(const char *text) {
     progress_clear();
     fputs("weir: ", stderr);
     if (speaker) fprintf(stderr, "%s: ", speaker);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s\n", text);
 }
 
 int cli_error(const char *format, ...) {
+    char text[2048];
     va_list args;
     va_start(args, format);
-    say(format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    say(text);
     return EXIT_TROUBLE;
 }
 
 void cli_warn(const char *format, ...) {
-    if (quiet) return;
+    char text[2048];
     va_list args;
+    if (quiet) return;
     va_start(args, format);
-    say(format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    say(text);
 }
 
 int cli_finish_stdout(void) {
@@ -63,8 +62,8 @@ int cli_finish_stdout(void) {
 enum { MAIN_VERSION = 1 };
 
 static const opt_entry main_table[] = {
-    {MAIN_VERSION, "version", 'V', OPT_FLAG, NULL, NULL, NULL, NULL, true,
-     "Print the version.", NULL},
+    {MAIN_VERSION, "version", 'V', OPT_FLAG, NULL, NULL, NULL, NULL, true, "Print the version.",
+     NULL},
     {0},
 };
 
@@ -111,18 +110,17 @@ int main(int argc, char **argv) {
 }
 
 static const opt_section main_sections[] = {
-    {"EXAMPLES",
-     "Each line of a log once, in order:\n"
-     "\n"
-     "    weir dedup access.log > once.log\n"
-     "\n"
-     "Each user and day of a table once, in 64 MiB:\n"
-     "\n"
-     "    weir dedup --format csv --header --key user,day --memory 64M events.csv\n"
-     "\n"
-     "What a saved state holds:\n"
-     "\n"
-     "    weir inspect seen.weir"},
+    {"EXAMPLES", "Each line of a log once, in order:\n"
+                 "\n"
+                 "    weir dedup access.log > once.log\n"
+                 "\n"
+                 "Each user and day of a table once, in 64 MiB:\n"
+                 "\n"
+                 "    weir dedup --format csv --header --key user,day --memory 64M events.csv\n"
+                 "\n"
+                 "What a saved state holds:\n"
+                 "\n"
+                 "    weir inspect seen.weir"},
     {"EXIT STATUS",
      "= 0\nDone.\n\n"
      "= 1\nNothing was new (only with `weir dedup --exit-code`).\n\n"

@@ -98,9 +98,7 @@ static void put_roff(const char *text, size_t length) {
     }
 }
 
-static void put_roff_text(const char *text) {
-    put_roff(text, strlen(text));
-}
+static void put_roff_text(const char *text) { put_roff(text, strlen(text)); }
 
 /* --- pages ---------------------------------------------------------------------- */
 
@@ -211,8 +209,7 @@ static void option_term(char *buffer, size_t size, const opt_entry *o) {
 static void option_text(const opt_entry *o, int column) {
     char text[512];
     int n = snprintf(text, sizeof text, "%s", o->meaning);
-    if (o->standard)
-        snprintf(text + n, sizeof text - (size_t)n, " `[%s]`", o->standard);
+    if (o->standard) snprintf(text + n, sizeof text - (size_t)n, " `[%s]`", o->standard);
     put_wrapped(text, strlen(text), column, column);
 }
 
@@ -280,17 +277,14 @@ static void page_options(const page *p, const opt_command *command) {
 
 /* "weir dedup", or "weir" for the program itself. */
 static void full_name(char *buffer, size_t size, const opt_command *command, const char *joint) {
-    if (command == &cmd_weir)
-        snprintf(buffer, size, "weir");
-    else
-        snprintf(buffer, size, "weir%s%s", joint, command->name);
+    if (command == &cmd_weir) snprintf(buffer, size, "weir");
+    else snprintf(buffer, size, "weir%s%s", joint, command->name);
 }
 
 void manual_brief(const opt_command *command) {
     char name[64];
     full_name(name, sizeof name, command, " ");
-    printf("Usage: %s %s%s\n", name, command->options->name ? "[OPTIONS] " : "",
-           command->operands);
+    printf("Usage: %s %s%s\n", name, command->options->name ? "[OPTIONS] " : "", command->operands);
     char summary[160];
     sentence(summary, sizeof summary, command->summary);
     put_wrapped(summary, strlen(summary), 0, 0);
@@ -404,12 +398,18 @@ static const char filters_size[] =
 
 static const char *type_word(weir_option_type type) {
     switch (type) {
-    case WEIR_OPT_SIZE: return "SIZE";
-    case WEIR_OPT_COUNT: return "COUNT";
-    case WEIR_OPT_RATE: return "RATE";
-    case WEIR_OPT_SPAN: return "SPAN";
-    case WEIR_OPT_CHOICE: return "WORD";
-    case WEIR_OPT_SEED: return "N";
+    case WEIR_OPT_SIZE:
+        return "SIZE";
+    case WEIR_OPT_COUNT:
+        return "COUNT";
+    case WEIR_OPT_RATE:
+        return "RATE";
+    case WEIR_OPT_SPAN:
+        return "SPAN";
+    case WEIR_OPT_CHOICE:
+        return "WORD";
+    case WEIR_OPT_SEED:
+        return "N";
     }
     return "VALUE";
 }
@@ -420,8 +420,7 @@ static void filter_option(const page *p, const weir_option *o) {
              o->type == WEIR_OPT_CHOICE && o->choices ? o->choices : type_word(o->type));
     sentence(text, sizeof text, o->meaning);
     size_t n = strlen(text);
-    if (n < sizeof text && o->standard)
-        snprintf(text + n, sizeof text - n, " `[%s]`", o->standard);
+    if (n < sizeof text && o->standard) snprintf(text + n, sizeof text - n, " `[%s]`", o->standard);
     page_item(p, term, strlen(term), text, strlen(text));
 }
 

@@ -74,8 +74,7 @@ static int complain_option(const opt_parser *parser, const char *word, size_t le
     snprintf(name, sizeof name, "%.*s", (int)(length < 60 ? length : 60), word);
     if (weir_nearest(name, names, near))
         cli_error("unknown option '--%s'; did you mean '--%s'?", name, near);
-    else
-        cli_error("unknown option '--%s'; see 'weir help %s'", name, parser->command->name);
+    else cli_error("unknown option '--%s'; see 'weir help %s'", name, parser->command->name);
     return OPT_WRONG;
 }
 
@@ -88,8 +87,7 @@ static int deliver(opt_parser *parser, const opt_entry *o, const char *value) {
     snprintf(what, sizeof what, "--%s", o->name);
     if (weir_nearest(value, o->choices, near))
         cli_error("%s cannot be '%s'; did you mean '%s'?", what, value, near);
-    else
-        cli_error("%s cannot be '%s'; it is one of %s", what, value, o->choices);
+    else cli_error("%s cannot be '%s'; it is one of %s", what, value, o->choices);
     return OPT_WRONG;
 }
 
@@ -152,10 +150,8 @@ int opt_next(opt_parser *parser) {
 }
 
 int opt_show_help(const opt_command *command, int which) {
-    if (which == OPT_HELP)
-        manual_brief(command);
-    else
-        manual_print(command, MANUAL_TEXT);
+    if (which == OPT_HELP) manual_brief(command);
+    else manual_print(command, MANUAL_TEXT);
     return cli_finish_stdout();
 }
 

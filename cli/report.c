@@ -61,15 +61,15 @@ static void count_lines(FILE *out, const run_counts *c) {
     if (c->missing + c->bad + c->late) count_line(out, "passed unjudged", c->passed, c->records);
 }
 
-static void rate_with_interval(FILE *out, const char *what, uint64_t cases, double rate,
-                               double low, double high, double confidence) {
+static void rate_with_interval(FILE *out, const char *what, uint64_t cases, double rate, double low,
+                               double high, double confidence) {
     char a[32], b[32], c[32];
     if (!cases) {
         fprintf(out, "%s unknown (nothing to judge by)", what);
         return;
     }
-    fprintf(out, "%s %s (%g%% interval %s - %s)", what, weir_print_rate(a, rate),
-            100 * confidence, weir_print_rate(b, low), weir_print_rate(c, high));
+    fprintf(out, "%s %s (%g%% interval %s - %s)", what, weir_print_rate(a, rate), 100 * confidence,
+            weir_print_rate(b, low), weir_print_rate(c, high));
 }
 
 void report_audit_line(FILE *out, const weir_audit *audit) {
@@ -115,21 +115,16 @@ void report_json_string(FILE *out, const char *text) {
     fputc('"', out);
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
+        if (c == '"' || c == '\\') fprintf(out, "\\%c", c);
+        else if (c < 0x20) fprintf(out, "\\u%04x", c);
+        else fputc(c, out);
     }
     fputc('"', out);
 }
 
 void report_json_number(FILE *out, double value) {
-    if (isfinite(value))
-        fprintf(out, "%.9g", value);
-    else
-        fputs("null", out);
+    if (isfinite(value)) fprintf(out, "%.9g", value);
+    else fputs("null", out);
 }
 
 static void json_count(FILE *out, const char *key, uint64_t n) {
@@ -193,9 +188,7 @@ void report_json(FILE *out, const run_report *r) {
     json_rate(out, "fpr_bound", info.fpr_bound);
     json_rate(out, "fpr_now", info.fpr_now);
     fputs("\"audit\":", out);
-    if (r->audit)
-        report_audit_json(out, r->audit);
-    else
-        fputs("null", out);
+    if (r->audit) report_audit_json(out, r->audit);
+    else fputs("null", out);
     fputs("}\n", out);
 }

@@ -51,15 +51,18 @@ char *report_spec(const weir_filter *filter);
 
 /* The keys of the JSON report and their meanings, in the markup of opts.h. */
 #define REPORT_JSON_KEYS                                                                           \
-    "= version, filter\nthe version of weir, and the full spec of the filter, its seed included\n\n"\
+    "= version, filter\nthe version of weir, and the full spec of the filter, its seed "           \
+    "included\n\n"                                                                                 \
     "= records\nrecords read; the sum of the next five\n\n"                                        \
     "= new, seen\nverdicts of the filter\n\n"                                                      \
     "= missing, bad, late\nrecords without the key, malformed, and later than `--lateness`\n\n"    \
     "= passed\nhow many of those three were let through\n\n"                                       \
-    "= bytes_in, bytes_out\nbytes read, after decompression, and bytes written, after compression\n\n"\
+    "= bytes_in, bytes_out\nbytes read, after decompression, and bytes written, after "            \
+    "compression\n\n"                                                                              \
     "= seconds, records_per_second\nof this run, also when it resumed another\n\n"                 \
     "= resumed\ntrue if it continued an earlier run\n\n"                                           \
-    "= memory, fill, overfull\nbytes held by the filter, share of it in use (0 to 1), and whether "\
+    "= memory, fill, overfull\nbytes held by the filter, share of it in use (0 to 1), and "        \
+    "whether "                                                                                     \
     "it has begun to forget\n\n"                                                                   \
     "= fpr_bound, fpr_now\nthe bound on false positives, and the rate for the next new key, "      \
     "estimated from the fill\n\n"                                                                  \

@@ -46,9 +46,7 @@ static void note_option(noted_option *list, size_t *count, const char *name, boo
     snprintf(o->value, sizeof o->value, "%s", value ? value : "");
 }
 
-static const char *yes_no(bool value) {
-    return value ? "yes" : "no";
-}
+static const char *yes_no(bool value) { return value ? "yes" : "no"; }
 
 static const char *const actions[] = {"pass", "drop", "fail"};
 static const char *const emits[] = {"new", "seen", "all", "verdicts"};
@@ -82,10 +80,8 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
 static void put_escaped(FILE *out, const char *text) {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c < 32 || c == 127 || c == '%')
-            fprintf(out, "%%%02X", c);
-        else
-            fputc(c, out);
+        if (c < 32 || c == 127 || c == '%') fprintf(out, "%%%02X", c);
+        else fputc(c, out);
     }
 }
 
@@ -251,12 +247,9 @@ static void describe(const noted_option *now, const char *then, char *out, size_
     }
     if (!strcmp(now->value, "yes") || !strcmp(then, "yes"))
         snprintf(out, size, "%s --%s", without_then ? "without" : "with", now->name);
-    else if (without_then)
-        snprintf(out, size, "without --%s %.200s", now->name, now->value);
-    else if (without_now)
-        snprintf(out, size, "with --%s %.200s", now->name, then);
-    else
-        snprintf(out, size, "with --%s %.200s, not %.200s", now->name, then, now->value);
+    else if (without_then) snprintf(out, size, "without --%s %.200s", now->name, now->value);
+    else if (without_now) snprintf(out, size, "with --%s %.200s", now->name, then);
+    else snprintf(out, size, "with --%s %.200s, not %.200s", now->name, then, now->value);
 }
 
 /* The first option that differs, those of the key or all of them. */

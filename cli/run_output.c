@@ -2,9 +2,10 @@
  *
  * A file is written under a temporary name in its own directory and takes its
  * real name at the first commit: at the end of a run, or with --state before
- * the first save of the state. Until then a failure leaves the old file
- * untouched; after it, a failure cuts the file back to the last commit. So the
- * file always holds exactly the records that the state on disk knows of.
+ * the first save of the state. What is committed is settled when the state that
+ * speaks of it is on the disk. A failure before the first settling puts the old
+ * file back, a later one cuts the file to what is settled. So the file always
+ * holds exactly the records that the state on disk knows of.
  *
  * Pipes and devices are written directly: there is nothing to rename or cut.
  */
@@ -98,10 +99,12 @@ static int check_inputs(const dedup_settings *settings) {
     return EXIT_DONE;
 }
 
-static void forget(run_output *output) {
-    is_pending = false;
-    free(output->temporary);
-    output->temporary = NULL;
+void run_output_rename_error(const run_output *output, stream_error *err) {
+    char *at = output->temporary ? strstr(err->message, output->temporary) : NULL;
+    if (!at) return;
+    char rest[sizeof err->message];
+    snprintf(rest, sizeof rest, "%s", at + strlen(output->temporary));
+    snprintf(at, sizeof err->message - (size_t)(at - err->message), "%s%s", output->name, rest);
 }
 
 int run_output_open(run_output *output, const dedup_settings *settings, bool background,
@@ -119,44 +122,46 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     if (resume) {
         options.mark = resume;
         options.path = output->path;
-        output->mark = *resume;
+        output->mark = output->stays = *resume;
+        output->settled = true;
     } else if (regular) {
         code = make_temporary(output);
         options.path = output->temporary;
     }
     stream_error err;
     if (code == EXIT_DONE && stream_writer_open(&output->writer, &options, &err) != STREAM_OK)
-        code = cli_error("%s", err.message);
+        run_output_rename_error(output, &err), code = cli_error("%s", err.message);
+    output->active = code == EXIT_DONE && output->path;
     if (code != EXIT_DONE) run_output_abandon(output);
     return code;
 }
 
-void run_output_rename_error(const run_output *output, stream_error *err) {
-    char *at = output->temporary ? strstr(err->message, output->temporary) : NULL;
-    if (!at) return;
-    char rest[sizeof err->message];
-    snprintf(rest, sizeof rest, "%s", at + strlen(output->temporary));
-    snprintf(at, sizeof err->message - (size_t)(at - err->message), "%s%s", output->name, rest);
+static void sync_directory(const char *path) {
+    char *copy = strdup(path);
+    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(copy);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
 }
 
+/* Give the file its name. The old one, if any, changes places with it where the
+ * file system can do that, and is lost at once where it cannot. */
 static stream_status put_in_place(run_output *output, bool sync, stream_error *err) {
     if (!output->temporary) return STREAM_OK;
-    if (rename(output->temporary, output->path)) {
+    if (!renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path, RENAME_EXCHANGE)) {
+        output->previous = output->temporary;
+    } else if (!rename(output->temporary, output->path)) {
+        free(output->temporary);
+        is_pending = false;
+    } else {
         *err = (stream_error){.os_error = errno};
         snprintf(err->message, sizeof err->message, "cannot replace '%s': %s", output->name,
                  strerror(errno));
         return STREAM_FAILED;
     }
-    forget(output);
-    if (!sync) return STREAM_OK;
-    /* The new name must be on the disk before a state speaks of it. */
-    char *copy = strdup(output->path);
-    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    free(copy);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
+    output->temporary = NULL;
+    if (sync) sync_directory(output->path); /* before a state speaks of it */
     return STREAM_OK;
 }
 
@@ -168,26 +173,51 @@ stream_status run_output_commit(run_output *output, bool sync, stream_error *err
     return status;
 }
 
+static void remove_file(char **path) {
+    if (!*path) return;
+    unlink(*path);
+    free(*path);
+    *path = NULL;
+    is_pending = false;
+}
+
+void run_output_settle(run_output *output) {
+    remove_file(&output->previous);
+    output->stays = output->mark;
+    output->settled = true;
+}
+
 stream_status run_output_close(run_output *output, stream_error *err) {
     stream_status status = stream_writer_close(output->writer, err);
     output->writer = NULL;
-    if (status == STREAM_OK) status = put_in_place(output, false, err);
-    run_output_abandon(output);
+    if (status == STREAM_OK) {
+        run_output_settle(output);
+        free(output->path);
+        *output = (run_output){0};
+    }
     return status;
+}
+
+/* What was written but not settled goes. */
+static void undo(run_output *output) {
+    if (output->temporary) {
+        remove_file(&output->temporary);
+    } else if (output->previous) {
+        if (!rename(output->previous, output->path)) is_pending = false;
+        free(output->previous);
+    } else if (!output->settled) {
+        unlink(output->path);
+    } else if (truncate(output->path, (off_t)output->stays.offset)) {
+        cli_error("cannot cut '%s' back to its last saved point, byte %llu: %s", output->name,
+                  (unsigned long long)output->stays.offset, strerror(errno));
+    }
 }
 
 void run_output_abandon(run_output *output) {
     stream_error err;
-    bool unfinished = output->writer != NULL;
-    if (unfinished) stream_writer_close(output->writer, &err);
-    if (output->temporary) {
-        unlink(output->temporary);
-        forget(output);
-    } else if (unfinished && output->path) {
-        if (truncate(output->path, (off_t)output->mark.offset))
-            cli_error("cannot cut '%s' back to its last saved point, byte %llu: %s", output->name,
-                      (unsigned long long)output->mark.offset, strerror(errno));
-    }
+    if (output->writer) stream_writer_close(output->writer, &err);
+    if (output->active) undo(output);
+    remove_file(&output->temporary);
     free(output->path);
     *output = (run_output){0};
 }

@@ -6,10 +6,14 @@
 
 typedef struct {
     stream_writer *writer;
-    char *path;       /* of the file, links resolved; NULL: a pipe, a device, standard output */
-    char *temporary;  /* where the bytes are until the first commit; NULL: at `path` */
-    stream_mark mark; /* everything before it is committed */
-    const char *name; /* as the user gave it, for messages */
+    const char *name;  /* as the user gave it, for messages */
+    char *path;        /* of the file, links resolved; NULL: a pipe, a device, standard output */
+    char *temporary;   /* where the bytes are until the first commit; NULL: at `path` */
+    char *previous;    /* where the old file is between the first commit and its settling */
+    stream_mark mark;  /* everything before it is committed */
+    stream_mark stays; /* everything before it is settled */
+    bool settled;      /* something is */
+    bool active;       /* the file is ours to undo */
 } run_output;
 
 /* Open it. With `resume` an existing file is cut back to that point and
@@ -21,7 +25,10 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
  * in place under its own name. */
 stream_status run_output_commit(run_output *output, bool sync, stream_error *err);
 
-/* End well: commit, close. Or end badly: leave what was committed and nothing
+/* What was committed stays: the state that speaks of it is saved, or there is none. */
+void run_output_settle(run_output *output);
+
+/* End well: commit, settle, close. Or end badly: leave what was settled and nothing
  * else, the old file if nothing was. Both release the output. */
 stream_status run_output_close(run_output *output, stream_error *err);
 void run_output_abandon(run_output *output);

@@ -91,8 +91,7 @@ static int fold_one(char *out, const char *spec, const char *kind, const spec_ad
         return cli_error("%s does not go with the filter '%s', which has no '%s'; see 'weir help "
                          "filters'",
                          a->flag, kind, a->name);
-    if (strpbrk(a->value, ",=:"))
-        return cli_error("%s cannot be '%s'", a->flag, a->value);
+    if (strpbrk(a->value, ",=:")) return cli_error("%s cannot be '%s'", a->flag, a->value);
     size_t used = strlen(out);
     int n = snprintf(out + used, SPEC_SIZE - used, "%c%s=%s", strchr(out, ':') ? ',' : ':', a->name,
                      a->value);
@@ -144,9 +143,12 @@ static bool number_value(weir_option_type type, const char *text, double *value)
         if (weir_parse_count(text, &whole, NULL) != WEIR_OK) return false;
         *value = (double)whole;
         return true;
-    case WEIR_OPT_RATE: return weir_parse_rate(text, value, NULL) == WEIR_OK;
-    case WEIR_OPT_SPAN: return span_value(text, value);
-    default: return false;
+    case WEIR_OPT_RATE:
+        return weir_parse_rate(text, value, NULL) == WEIR_OK;
+    case WEIR_OPT_SPAN:
+        return span_value(text, value);
+    default:
+        return false;
     }
 }
 

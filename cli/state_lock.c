@@ -45,8 +45,7 @@ static bool still_named(int fd, const char *path) {
 }
 
 static int complain(int fd, const char *state_path) {
-    if (errno != EWOULDBLOCK)
-        return cli_error("cannot lock '%s': %s", state_path, strerror(errno));
+    if (errno != EWOULDBLOCK) return cli_error("cannot lock '%s': %s", state_path, strerror(errno));
     long holder = read_holder(fd);
     if (holder > 0)
         return cli_error("another run (process %ld) is using the state file '%s'; wait for it or "

@@ -3,8 +3,8 @@
 #define WEIR_STATE_LOCK_H
 
 typedef struct {
-    int fd;      /* -1: not held */
-    char *path;  /* of the lock file */
+    int fd;     /* -1: not held */
+    char *path; /* of the lock file */
 } state_lock;
 
 /* Take the lock of a state file: 0, or EXIT_TROUBLE after a message that says

@@ -186,7 +186,8 @@ static stream_status next_threaded(stream_reader *r, int timeout_ms, const strea
     if (r->holding) {
         r->holding = false;
         r->blocks[(r->taken - 1) % r->slots].ready = false;
-        pthread_cond_signal(&r->work);
+        /* Waking a thread costs more than a block: let several slots become free first. */
+        if (r->framed - r->taken <= r->slots / 2) pthread_cond_signal(&r->work);
     }
     stream_block *block = &r->blocks[r->taken % r->slots];
     stream_status status = await(r, block, timeout_ms);
@@ -306,7 +307,7 @@ static stream_status make_slots(stream_reader *r, stream_error *err) {
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     r->threaded = threads > 1;
     r->thread_count = 0;
-    r->slots = threads == 1 ? 1 : 2 * threads;
+    r->slots = threads == 1 ? 1 : 2 * threads + 6;
     r->blocks = calloc(r->slots, sizeof *r->blocks);
     r->threads = calloc(threads, sizeof *r->threads);
     if (!r->blocks || !r->threads) return stream__no_memory(err);
@@ -327,7 +328,7 @@ static stream_status start_threads(stream_reader *r, stream_error *err) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = 0;
-    unsigned wanted = (unsigned)r->slots / 2 - 1;
+    size_t wanted = r->slots / 2 - 4; /* the caller is one */
     while (r->thread_count < wanted && !failed) {
         failed = pthread_create(&r->threads[r->thread_count], NULL, worker, r);
         if (!failed) r->thread_count++;

@@ -31,17 +31,34 @@
  *   fpr   false_seen / firsts over the sampled keys, which err independently;
  *         interval by Clopper and Pearson.
  *   fnr   The plain ratio false_new / repeats of the sample is poor on skewed
- *         streams: a few keys make most of the repeats, and whether they are in
- *         the sample decides. But the audit sees all verdicts, so it knows how
- *         many were SEEN, S. Repeats are those rightly SEEN and those wrongly
- *         NEW; only the latter, Y, and the few wrongly SEEN, F, need the sample:
- *             fnr = Y / (S - F + Y),  Y = L false_new,  F = L false_seen.
- *         With L = 1 this is false_new / repeats. Errors of one key come
- *         together, so Y is a sum of clusters: its variance is that of the sum
- *         of y over keys, and the interval is the gamma interval of Fay and
- *         Feuer (Statistics in Medicine 16, 1997) for sums of weighted Poisson
- *         counts, a key with y errors being one count of weight y. It errs on
- *         the wide side and holds for no errors too.
+ *         streams: a few keys make most of the repeats, or of the errors, and
+ *         whether they are in the sample decides. But the audit sees all
+ *         verdicts and knows how many were SEEN, S, and NEW, W. Of each key let
+ *         y be its false_new, n its repeats, f its false_seen and g its firsts
+ *         that were rightly NEW. Over all keys S = sum(n - y + f) and
+ *         W = sum(g + y), so with the totals F and Y of f and y
+ *             fnr = Y / (S - F + Y),
+ *         F = L sum f over the sample, and
+ *             Y = L sum y + c (W - L sum(g + y)).
+ *         c goes from 0, errors by the sample alone, to 1, all that is NEW less
+ *         the estimated number of firsts. Least squares, for which
+ *         (1-c) y - c g varies least from key to key, would choose it; y counts
+ *         double there, since a sample tends to miss the few keys with most
+ *         errors.
+ *         Only where S consists of F to such a part that the noise of F drowns
+ *         the rest is the plain ratio better; then no key can have made many
+ *         repeats that were SEEN, so it is safe there.
+ *         Errors of one key come together, so sum y is a sum of clusters; its
+ *         interval is the gamma interval of Fay and Feuer (Statistics in
+ *         Medicine 16, 1997) for sums of weighted Poisson counts, a key with y
+ *         errors being one count of weight y. It holds for no errors too. It is
+ *         then moved and stretched to the estimate in use, whose error is to
+ *         first order the sum over the sampled keys of
+ *             e = (1-R) ((1-c) y - c g) + R f   or, for the plain ratio,  y - R n,
+ *         R being the rate, against (1-R) y; and by Student's quantile for as
+ *         many degrees of freedom as there are keys that matter to sum e^2.
+ *         Measured, it covers the truth in 94 to 98 of 100 streams, and in 90
+ *         where some tens of sampled keys stand for a very skewed stream.
  *
  *   Both shrink as the sample becomes the whole: the truth in question is that
  *   of this stream, and with L = 1 it is known.
@@ -61,6 +78,7 @@
 #define SAVED_VERSION 1
 #define MEMORY_LEAST 4096
 #define CONFIDENCE 0.95
+#define NOISE_MOST 0.25 /* of F, as a share of S - F, for counting to be better */
 
 enum { SAVED_HEAD = 8, SAVED_KEY = 6, CHUNK = 64 };
 enum { FLAG_TIME = 1, FLAG_RENEW = 2, FLAGS = 3 };
@@ -120,10 +138,8 @@ static void raise_level(weir_audit *a) {
         if (!e.firsts) continue;
         uint64_t word = sample_word(e.hash);
         memset(&a->table[at], 0, sizeof e);
-        if (in_sample(a, word))
-            *find(a, e.hash, word) = e;
-        else
-            a->keys--;
+        if (in_sample(a, word)) *find(a, e.hash, word) = e;
+        else a->keys--;
     }
 }
 
@@ -155,10 +171,8 @@ weir_status weir_audit_new(weir_audit **out, uint64_t memory, uint64_t one_in, i
     void *table;
     weir_status status = weir__map(&table, a->slots * sizeof(entry), err);
     a->table = table;
-    if (status == WEIR_OK)
-        *out = a;
-    else
-        free(a);
+    if (status == WEIR_OK) *out = a;
+    else free(a);
     return status;
 }
 
@@ -183,7 +197,8 @@ static void note(weir_audit *a, uint64_t hash, uint64_t word, int64_t now, bool 
         add_key(a, e, hash, now, seen);
         return;
     }
-    bool too_old = a->window && now > e->last && (uint64_t)now - (uint64_t)e->last > (uint64_t)a->window;
+    bool too_old =
+        a->window && now > e->last && (uint64_t)now - (uint64_t)e->last > (uint64_t)a->window;
     if (too_old) {
         e->firsts++;
         e->false_seen += seen;
@@ -291,10 +306,8 @@ static double beta_quantile(double a, double b, double q) {
     double low = 0, high = 1;
     for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
         double middle = 0.5 * (low + high);
-        if (beta_below(a, b, middle) < q)
-            low = middle;
-        else
-            high = middle;
+        if (beta_below(a, b, middle) < q) low = middle;
+        else high = middle;
     }
     return 0.5 * (low + high);
 }
@@ -304,10 +317,8 @@ static double gamma_quantile(double a, double q) {
     while (gamma_below(a, high) < q) high *= 2;
     for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
         double middle = 0.5 * (low + high);
-        if (gamma_below(a, middle) < q)
-            low = middle;
-        else
-            high = middle;
+        if (gamma_below(a, middle) < q) low = middle;
+        else high = middle;
     }
     return 0.5 * (low + high);
 }
@@ -337,35 +348,34 @@ static interval sum_interval(double sum, double squares, double largest) {
     return i;
 }
 
-/* Make an interval wider or narrower around its estimate. */
-static interval stretch(interval i, double estimate, double by) {
-    i.low = fmax(0, estimate - (estimate - i.low) * by);
-    i.high = estimate + (i.high - estimate) * by;
+/* Move an interval to another estimate and make it wider or narrower. */
+static interval stretch(interval i, double from, double to, double by) {
+    i.low = fmax(0, to - (from - i.low) * by);
+    i.high = to + (i.high - from) * by;
     return i;
 }
 
 /* What remains of a standard deviation as the sample becomes the whole. */
 static double of_finite(uint64_t one_in) { return sqrt(1 - 1 / (double)one_in); }
 
-/* Sums over the keys that the report needs beside the plain ones: of the
- * squares of false_new (y) and false_seen (f), and of their product. */
+/* Sums over the keys that the report needs beside the plain ones. */
 typedef struct {
-    double yy, yf, ff, largest_y;
-} clusters;
+    double yy, yg, gg, ff, largest_y;
+} moments;
 
-static clusters add_up(const weir_audit *a, weir_audit_report *r) {
-    clusters c = {0, 0, 0, 1};
+static moments add_up(const weir_audit *a, weir_audit_report *r) {
+    moments m = {.largest_y = 1};
     for (uint64_t i = 0; i < a->slots; i++) {
         const entry *e = &a->table[i];
-        double y = (double)e->false_new, f = (double)e->false_seen;
+        double y = (double)e->false_new, f = (double)e->false_seen, g = (double)e->firsts - f;
         r->firsts += e->firsts;
         r->repeats += e->repeats;
         r->false_seen += e->false_seen;
         r->false_new += e->false_new;
-        c.yy += y * y, c.yf += y * f, c.ff += f * f;
-        c.largest_y = fmax(c.largest_y, y);
+        m.yy += y * y, m.yg += y * g, m.gg += g * g, m.ff += f * f;
+        m.largest_y = fmax(m.largest_y, y);
     }
-    return c;
+    return m;
 }
 
 static void report_fpr(const weir_audit *a, weir_audit_report *r) {
@@ -373,43 +383,74 @@ static void report_fpr(const weir_audit *a, weir_audit_report *r) {
     if (!r->firsts) return;
     r->fpr = (double)r->false_seen / (double)r->firsts;
     interval i = rate_interval((double)r->false_seen, (double)r->firsts);
-    i = stretch(i, r->fpr, of_finite(a->one_in));
+    i = stretch(i, r->fpr, r->fpr, of_finite(a->one_in));
     r->fpr_low = i.low, r->fpr_high = i.high;
 }
 
-/* The rate if so many of the keys' repeats, over the whole stream, were wrongly
- * NEW, and so many were rightly SEEN. */
+/* The rate if so many repeats were wrongly NEW and so many rightly SEEN. */
 static double fnr_of(double wrongly_new, double rightly_seen) {
     return wrongly_new > 0 ? wrongly_new / (wrongly_new + rightly_seen) : 0;
 }
 
-/* The rate varies with F as well as with Y: to first order by (1-R) dY + R dF.
- * By how much that is more than Y alone. */
-static double widen_by_false_seen(double rate, clusters c) {
-    double alone = (1 - rate) * (1 - rate) * c.yy;
-    double both = alone + 2 * rate * (1 - rate) * c.yf + rate * rate * c.ff;
-    return alone > 0 ? sqrt(both / alone) : 1;
+/* The c for which (1-c) y - c g varies least, y taken for larger than it is. */
+static double best_share(const moments *m) {
+    double yy = 2 * m->yy, all = yy + 2 * m->yg + m->gg;
+    return all > 0 ? (yy + m->yg) / all : 0;
 }
 
-static void report_fnr(const weir_audit *a, weir_audit_report *r, clusters c) {
-    double scale = (double)a->one_in;
-    double sampled = (double)(r->repeats - r->false_new); /* rightly SEEN in the sample */
-    double rightly_seen = fmax((double)a->seen - scale * (double)r->false_seen, sampled);
+/* e as a sum of multiples of what a key has. */
+typedef struct {
+    double y, n, f, g;
+} weights;
+
+/* How much wider than that of (1-R) y the interval of e must be. */
+static double widen(const weir_audit *a, weights w, double alone) {
+    double squares = 0, fourths = 0;
+    for (uint64_t i = 0; i < a->slots; i++) {
+        const entry *k = &a->table[i];
+        double f = (double)k->false_seen, g = (double)k->firsts - f;
+        double e = w.y * (double)k->false_new + w.n * (double)k->repeats + w.f * f + w.g * g;
+        squares += e * e;
+        fourths += e * e * e * e;
+    }
+    if (alone <= 0 || fourths <= 0) return 1;
+    double freedom = fmax(2, squares * squares / fourths);
+    double student = 1 + 1.21 / freedom + 1.44 / (freedom * freedom); /* over the normal quantile */
+    return sqrt(squares / alone) * student;
+}
+
+static void report_fnr(const weir_audit *a, weir_audit_report *r, const moments *m) {
+    double L = (double)a->one_in, finite = of_finite(a->one_in), y = (double)r->false_new;
+    double in_sample = (double)r->repeats - y; /* rightly SEEN */
+    double rest = (double)a->seen - L * (double)r->false_seen;
     r->fnr_high = 1;
     if (a->records == 0) return;
-    r->fnr = fnr_of(scale * (double)r->false_new, rightly_seen);
-    interval i = sum_interval((double)r->false_new, c.yy, c.largest_y);
-    i = stretch(i, (double)r->false_new, of_finite(a->one_in) * widen_by_false_seen(r->fnr, c));
-    r->fnr_low = fnr_of(scale * i.low, rightly_seen);
-    if (rightly_seen > 0 || a->one_in == 1) r->fnr_high = fnr_of(scale * i.high, rightly_seen);
+    interval i = sum_interval(y, m->yy, m->largest_y);
+    bool counted = rest >= in_sample && L * sqrt(m->ff) * finite < NOISE_MOST * rest;
+    if (counted) {
+        double c = best_share(m), new_in_sample = (double)(r->firsts - r->false_seen) + y;
+        double all_new = (double)(a->records - a->seen);
+        double estimate = fmax(y / L, y + c * (all_new / L - new_in_sample));
+        r->fnr = fnr_of(L * estimate, rest);
+        double R = r->fnr, q = 1 - R;
+        weights w = {.y = q * (1 - c), .g = -q * c, .f = R};
+        i = stretch(i, y, estimate, finite * widen(a, w, q * q * m->yy));
+    } else {
+        rest = L * in_sample;
+        r->fnr = fnr_of(y, in_sample);
+        weights w = {.y = 1, .n = -r->fnr};
+        i = stretch(i, y, y, finite * widen(a, w, (1 - r->fnr) * (1 - r->fnr) * m->yy));
+    }
+    r->fnr_low = fnr_of(L * i.low, rest);
+    if (rest > 0 || a->one_in == 1) r->fnr_high = fnr_of(L * i.high, rest);
 }
 
 void weir_audit_get_report(const weir_audit *audit, weir_audit_report *report) {
-    *report = (weir_audit_report){
-        .one_in = audit->one_in, .keys = audit->keys, .confidence = CONFIDENCE};
-    clusters c = add_up(audit, report);
+    *report =
+        (weir_audit_report){.one_in = audit->one_in, .keys = audit->keys, .confidence = CONFIDENCE};
+    moments m = add_up(audit, report);
     report_fpr(audit, report);
-    report_fnr(audit, report, c);
+    report_fnr(audit, report, &m);
 }
 
 /* --- saving --------------------------------------------------------------------- */
@@ -433,7 +474,8 @@ void weir__audit_save(const weir_audit *a, uint8_t *bytes) {
 }
 
 static weir_status damaged(weir_error *err, size_t offset, const char *what) {
-    return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)offset, "the saved audit is damaged: %s", what);
+    return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)offset, "the saved audit is damaged: %s",
+                      what);
 }
 
 /* One key, against the head and the sums of those before it. The counts of a
@@ -482,14 +524,16 @@ weir_status weir__audit_load(weir_audit **out, const uint8_t *bytes, size_t leng
     if (r.failed) return damaged(err, length, "it is too short");
     uint64_t version = head[0], memory = head[1], flags = head[4], keys = head[7];
     if (version != SAVED_VERSION)
-        return weir__fail(err, WEIR_ERR_VERSION, 0, "the saved audit is of version %llu; this is %d",
+        return weir__fail(err, WEIR_ERR_VERSION, 0,
+                          "the saved audit is of version %llu; this is %d",
                           (unsigned long long)version, SAVED_VERSION);
     size_t left = (size_t)(r.end - r.at);
     if (left % (SAVED_KEY * 8) || left / (SAVED_KEY * 8) != keys)
         return damaged(err, 56, "its length does not fit its number of keys");
     if (flags > FLAGS || ((flags & FLAG_TIME) && !head[3]) || head[3] > INT64_MAX)
         return damaged(err, 24, "its window makes no sense");
-    if (head[5] > INT64_MAX || head[6] > head[5]) return damaged(err, 40, "its counts make no sense");
+    if (head[5] > INT64_MAX || head[6] > head[5])
+        return damaged(err, 40, "its counts make no sense");
     weir_audit *a;
     weir_status status = weir_audit_new(&a, memory, head[2], (int64_t)head[3], flags & FLAG_TIME,
                                         flags & FLAG_RENEW, err);
@@ -498,9 +542,7 @@ weir_status weir__audit_load(weir_audit **out, const uint8_t *bytes, size_t leng
     a->records = head[5], a->seen = head[6];
     status = keys > a->keys_most ? damaged(err, 56, "it has more keys than its memory holds")
                                  : load_keys(a, &r, keys, err);
-    if (status == WEIR_OK)
-        *out = a;
-    else
-        weir_audit_free(a);
+    if (status == WEIR_OK) *out = a;
+    else weir_audit_free(a);
     return status;
 }

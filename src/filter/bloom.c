@@ -89,9 +89,11 @@ static key_in_line key_in_line_of(unsigned k) {
     for (int d = 1; d <= WORDS / 2; d++) {
         double two = (fmax(0, (double)l.more - d) + fmax(0, (double)l.more - (WORDS - d))) / WORDS;
         double one = share - two;
-        l.misses_apart[d] = two * many * many + 2 * one * few * many + (1 - two - 2 * one) * few * few;
+        l.misses_apart[d] =
+            two * many * many + 2 * one * few * many + (1 - two - 2 * one) * few * few;
         for (unsigned w = 0; w < WORDS; w++)
-            l.pairs_apart[d] += (l.each + (w < l.more)) * (l.each + ((w + (unsigned)d) % WORDS < l.more));
+            l.pairs_apart[d] +=
+                (l.each + (w < l.more)) * (l.each + ((w + (unsigned)d) % WORDS < l.more));
     }
     l.pairs_apart[WORDS / 2] /= 2; /* met from both sides */
     return l;
@@ -122,19 +124,22 @@ static double line_fpr(const key_in_line *l, const line_zeros *z) {
     if (mean <= 0) return 0;
     double same = (mean / WORD_BITS + (1 - 1.0 / WORD_BITS) * (1 - 2 * z->one + z->both)) / square;
     double rate = l->k * log(mean) + l->pairs_same * log(same);
-    for (int d = 1; d <= WORDS / 2 && l->more; d++) /* without `more` words are independent */
-        rate += l->pairs_apart[d] * log((1 - 2 * z->one + z->apart[d]) / square);
+    for (int d = 1; d <= WORDS / 2; d++)
+        if (l->more && l->pairs_apart[d] > 0) /* without `more` the words are independent */
+            rate += l->pairs_apart[d] * log((1 - 2 * z->one + z->apart[d]) / square);
     return fmin(1, exp(rate));
 }
 
 /* The same over the Poisson number of keys in a line. */
 static double lines_fpr(double keys_a_line, unsigned k) {
+    if (keys_a_line > WEIR__LINE * 64) return 1; /* every bit is set many times over */
     key_in_line l = key_in_line_of(k);
     double spread = 8 * sqrt(keys_a_line) + 12;
-    double first = floor(fmax(0, keys_a_line - spread));
-    double weight = exp(first * log(keys_a_line) - keys_a_line - lgamma(first + 1)), sum = 0;
+    unsigned first = (unsigned)fmax(0, keys_a_line - spread);
+    unsigned last = (unsigned)(keys_a_line + spread);
+    double weight = exp(first * log(keys_a_line) - keys_a_line - lgamma(first + 1.0)), sum = 0;
     line_zeros zeros = line_zeros_after(&l, first);
-    for (double j = first; j <= keys_a_line + spread; j++) {
+    for (unsigned j = first; j <= last; j++) {
         sum += weight * line_fpr(&l, &zeros);
         weight *= keys_a_line / (j + 1);
         one_key_more(&l, &zeros);
@@ -144,7 +149,8 @@ static double lines_fpr(double keys_a_line, unsigned k) {
 
 double weir__bloom_fpr(bool block, uint64_t bytes, unsigned k, double keys) {
     if (keys <= 0) return 0;
-    if (block) return lines_fpr(keys / (double)(bytes / WEIR__LINE), k);
+    uint64_t lines = bytes / WEIR__LINE;
+    if (block) return lines_fpr(keys / (double)lines, k);
     double m = (double)bytes * 8;
     return occupied_power(m, exp(keys * k * log1p(-1 / m)), exp(keys * k * log1p(-2 / m)), k);
 }
@@ -155,10 +161,8 @@ static double keys_at(bool block, uint64_t bytes, unsigned k, double fpr, double
     while (weir__bloom_fpr(block, bytes, k, high) <= fpr) low = high, high *= 2;
     for (int i = 0; i < 64 && high - low > 0.25 && high - low > low * precision; i++) {
         double middle = 0.5 * (low + high);
-        if (weir__bloom_fpr(block, bytes, k, middle) <= fpr)
-            low = middle;
-        else
-            high = middle;
+        if (weir__bloom_fpr(block, bytes, k, middle) <= fpr) low = middle;
+        else high = middle;
     }
     return low;
 }
@@ -169,7 +173,7 @@ unsigned weir__bloom_best_k(bool block, double fpr) {
     unsigned best = 1;
     double most = 0;
     for (unsigned k = 1; k <= K_MOST; k++) {
-        double keys = keys_at(block, bytes, k, fpr, 1e-3);
+        double keys = keys_at(block, bytes, k, fpr, 1e-4);
         if (keys > most) most = keys, best = k;
         if (keys < 0.97 * most) break;
     }
@@ -189,10 +193,8 @@ uint64_t weir__bloom_bytes(bool block, double capacity, unsigned k, double fpr) 
     }
     while (low && high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (weir__bloom_fpr(block, middle * WEIR__LINE, k, capacity) > fpr)
-            low = middle;
-        else
-            high = middle;
+        if (weir__bloom_fpr(block, middle * WEIR__LINE, k, capacity) > fpr) low = middle;
+        else high = middle;
     }
     return high * WEIR__LINE;
 }
@@ -205,8 +207,10 @@ double weir__bloom_keys_for_fill(bool block, uint64_t bytes, unsigned k, double 
     double zeros = fmax(1 - fill, 0.5 / bits);
     if (!block) return log(zeros) / (k * log1p(-1 / bits));
     double miss = 1 - 1.0 / WORD_BITS, more = (double)(k % WORDS) / WORDS;
-    double hit = 1 - pow(miss, k / WORDS) * (1 - more + more * miss);
-    return -log(zeros) / hit * (double)(bytes / WEIR__LINE);
+    unsigned each = k / WORDS;
+    uint64_t lines = bytes / WEIR__LINE;
+    double hit = 1 - pow(miss, each) * (1 - more + more * miss);
+    return -log(zeros) / hit * (double)lines;
 }
 
 /* --- creation ---------------------------------------------------------------- */
@@ -298,10 +302,8 @@ static void classic_places(const bloom_filter *f, const uint64_t *hashes, size_t
         for (unsigned j = 0; j < f->k; j++) {
             uint64_t place = weir__scale(weir__probes_next(&probes), f->bits);
             *places++ = place;
-            if (write)
-                __builtin_prefetch(f->base.cells + (place >> 3), 1);
-            else
-                __builtin_prefetch(f->base.cells + (place >> 3), 0);
+            if (write) __builtin_prefetch(f->base.cells + (place >> 3), 1);
+            else __builtin_prefetch(f->base.cells + (place >> 3), 0);
         }
     }
 }
@@ -468,8 +470,9 @@ static double keys_for_fill(const bloom_filter *f, double fill) {
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const bloom_filter *f = (const bloom_filter *)filter;
     info->fill = fill_of(f, (f->lines + 16383) / 16384);
-    info->fpr_now = f->block ? weir__bloom_fpr(true, f->bits / 8, f->k, keys_for_fill(f, info->fill))
-                             : pow(info->fill, f->k);
+    info->fpr_now = f->block
+                        ? weir__bloom_fpr(true, f->bits / 8, f->k, keys_for_fill(f, info->fill))
+                        : pow(info->fill, f->k);
     info->overfull = f->state.keys > weir__opt_whole(filter, OPT_CAPACITY);
 }
 

@@ -31,11 +31,15 @@
  * log2(s) on top. Keys in a line, beside the oracle's 512 / (log2(1/e) + 2) and the
  * limit's 512 / log2(1/e):
  *
- *     e         exact up to  then      full     ordered        packed        oracle limit
- *     10%       6 (56 bits)  11 19 31 54  95    99 in 31 groups  126 in 79    96.2  154.1
- *     1%        7            12 20 34     58    56 in 12          63 in 25    59.2   77.1
- *     0.1%      8            13 23        42    42 in 11          46 in 23    42.8   51.4
- *     0.0001%   8            14           23    23 in 6           24 in 12    23.3   25.7
+ *     e         flat    then cut at    full  ordered          packed       oracle  limit
+ *     10%       8  15   19  31  54       95   99 in 31 groups  126 in 79     96.2  154.1
+ *     1%        8  15   20  34           58   56 in 12          61 in 24     59.2   77.1
+ *     0.1%      8  15   23               42   42 in 11          45 in 22     42.8   51.4
+ *     0.0001%   8  15                    23   23 in 6           24 in 12     23.3   25.7
+ *
+ * With 60% of the memory at 64 bits a key a line has 4.8 keys on average and more
+ * than 15 with probability 5e-5; up to 8 they match by chance at 2^-53 each, up to 15
+ * at 2^-31: exact for all purposes.
  *
  * Who goes. In a shared line the new key enters its list behind the first entry, a
  * hit moves to the front, and the last entry of a list goes: of a list of several in
@@ -51,7 +55,9 @@
  * really new keys, and the form whose leaders give fewer NEW verdicts has caught more
  * repeats: hot keys, which are always hit, do not blur the count as they would a
  * count of hits. When the lead is 2.5 standard deviations, the other lines follow,
- * each when it next misses.
+ * each when it next misses. A change of form keeps all entries for which there is
+ * room: lists and groups are parts of one another (but for packed groups at some
+ * rates, where an entry survives with probability about 3/4).
  *
  * Lifetime. In a stream of new keys only, a full filter of N entries forgets one key
  * for each that comes, so by Little's law a key lives N keys on average, whatever the
@@ -80,6 +86,7 @@ static const char *const form_names[FORMS] = {"shared", "ordered", "packed"};
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
+#define MANY_LINES 65536u            /* enough for every 32nd to be many */
 
 typedef struct {
     weir_filter base;
@@ -118,10 +125,21 @@ static double shared_match(unsigned n, unsigned lists, unsigned width) {
  * step rewrites the line, and near the bound by single bits, as each one counts. */
 static void fill_shared(shared_form *form, const line_shape *shape, unsigned lists, double eps) {
     unsigned space = LINE_BITS - shape->code_bits - lists, top = shape->code_ordered - 1;
-    unsigned narrowest = WIDTH_MAX, width = WIDTH_MAX, n = 0;
+    unsigned narrowest = WIDTH_MAX, width = WIDTH_FIRST, n = 0;
     while (narrowest > 1 && shared_match(space / (narrowest + 1), lists, narrowest) <= eps)
         narrowest--;
     form->lists = lists;
+    for (form->list_bits = 1; lists > 1u << form->list_bits;) form->list_bits++;
+    /* Half words are worth having while they match by chance next to never. */
+    double halves = shared_match(HALVES_MOST, lists, 32 - form->list_bits);
+    bool room_after = space / (narrowest + 2) > HALVES_MOST;
+    form->flat = halves < 0.1 * eps && room_after ? HALVES_MOST : WORDS_MOST;
+    for (; n <= form->flat; n++) {
+        form->width[n] = (uint8_t)(tag_bits(n) - form->list_bits);
+        form->cost[n] = cost_of(shared_match(n, lists, form->width[n]), eps);
+    }
+    if (form->flat == HALVES_MOST) width = width * 3 / 5;
+    if (width < narrowest + 1) width = narrowest + 1;
     for (;;) {
         for (; n <= space / (width + 1) && n <= top; n++) {
             form->width[n] = (uint8_t)width;
@@ -189,13 +207,18 @@ static void plan_forms(recent_filter *f, double eps) {
 }
 
 static void plan_packed(recent_filter *f, double eps) {
-    unsigned best = 0;
+    const shared_form *shared = &f->shape.shared;
+    double best = 0;
     for (unsigned bits = 2; bits <= GROUP_MAX / 2; bits++)
         for (unsigned groups = 1; groups <= ENTRIES_MAX; groups++) {
             ordered_form packed;
             if (!fill_ordered(&packed, &f->shape, groups, bits, eps)) continue;
-            if (packed.entries * 2 < 3 * groups || packed.entries <= best) continue;
-            best = packed.entries, f->ordered[PACKED] = packed;
+            if (packed.entries * 2 < 3 * groups) continue;
+            /* one that a shared line turns into without loss is worth some entries */
+            double score = packed.entries;
+            uint64_t values = (uint64_t)shared->lists << shared->width[shared->fair];
+            if (values % ((uint64_t)groups << bits) == 0) score *= 1.05;
+            if (score > best) best = score, f->ordered[PACKED] = packed;
         }
 }
 
@@ -212,7 +235,7 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->fair = f->shape.shared.cost[f->shape.shared.fair];
     for (unsigned form = ORDERED; form < FORMS; form++)
         if (f->ordered[form].cost > f->fair) f->fair = f->ordered[form].cost;
-    f->duel_period = f->lines < 65536 ? 16 : 32;
+    f->duel_period = f->lines < MANY_LINES ? 16 : 32;
     f->windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
@@ -237,9 +260,6 @@ static inline unsigned leads_for(const recent_filter *f, uint64_t line) {
 }
 
 static inline unsigned wanted_form(const recent_filter *f, uint64_t line) {
-#ifdef RECENT_TUNE
-    if (tune_force >= 0) return (unsigned)tune_force;
-#endif
     unsigned form = leads_for(f, line);
     if (form == FORMS) form = (unsigned)f->state.winner;
     return f->ordered[form].groups || form == SHARED ? form : SHARED;
@@ -250,11 +270,15 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
     uint64_t *m = f->state.misses, now = f->state.winner, best = now;
     for (unsigned i = 0; i < FORMS; i++)
         if (m[i] < m[best]) best = i;
-    double lead = (double)m[now] - (double)m[best], noise = sqrt((double)(m[now] + m[best]));
+    double lead = (double)m[now] - (double)m[best], leaders = (double)(f->lines / f->duel_period);
+    /* of the verdicts, and of the keys that happen to fall to the leading lines */
+    double noise = sqrt((double)(m[now] + m[best])) + 0.12 * (double)m[now] / sqrt(leaders);
     if (lead > 2.5 * noise) f->state.winner = best;
-    /* After long overload, where the shared form is no better the others are faster. */
+    /* After long overload, where the shared form is no better the others are faster;
+     * in a small filter there are too few leaders to say so and speed matters less. */
     best = m[PACKED] < m[ORDERED] ? PACKED : ORDERED;
-    if (now == SHARED && f->state.forgotten / f->lines > 4 * f->shape.shared.fair &&
+    if (now == SHARED && f->lines >= MANY_LINES &&
+        f->state.forgotten / f->lines > 4 * f->shape.shared.fair &&
         (double)m[SHARED] > (double)m[best] - noise)
         f->state.winner = best;
     if (m[now] > 100000)
@@ -272,7 +296,8 @@ static uint64_t line_cost(const recent_filter *f, unsigned code) {
                                         : f->ordered[code - f->shape.code_ordered + 1].cost;
 }
 static unsigned line_entries(const recent_filter *f, unsigned code) {
-    return code < f->shape.code_ordered ? code : f->ordered[code - f->shape.code_ordered + 1].entries;
+    return code < f->shape.code_ordered ? code
+                                        : f->ordered[code - f->shape.code_ordered + 1].entries;
 }
 
 /* Charge a line's change from one cost to another, if that can be paid. What a
@@ -308,6 +333,15 @@ static void sort_by_rank(line_content *content, const uint8_t *ranks, const uint
 static void read_shared(const recent_filter *f, const uint8_t *line, line_content *content) {
     unsigned n = read_code(line, &f->shape), lists = f->shape.shared.lists;
     unsigned width = f->shape.shared.width[n], i = 0;
+    if (n <= f->shape.shared.flat) {
+        for (content->count = 0; content->count < n; content->count++) {
+            uint64_t tag = get_tag(line, n, content->count);
+            unsigned list_bits = f->shape.shared.list_bits;
+            content->value[content->count] = value_of((unsigned)(tag >> (64 - list_bits)), lists,
+                                                      tag << list_bits >> (64 - width), width);
+        }
+        return;
+    }
     uint8_t ranks[ENTRIES_MAX + 1];
     uint64_t values[ENTRIES_MAX + 1];
     unsigned bit = f->shape.code_bits;
@@ -334,30 +368,59 @@ static void read_ordered(const recent_filter *f, const ordered_form *form, const
         wide_word slots = read_group(form, place, g);
         for (unsigned j = 0; j < shape_of(form, g)->slots; j++, n++) {
             ranks[n] = (uint8_t)j;
-            values[n] = value_of(g, form->groups,
-                                 (uint64_t)(slots >> j * form->bits) & low_mask(form->bits),
-                                 form->bits);
+            values[n] =
+                value_of(g, form->groups,
+                         (uint64_t)(slots >> j * form->bits) & low_mask(form->bits), form->bits);
         }
     }
     sort_by_rank(content, ranks, values, n);
 }
 
+/* An entry of a shared line: its list, and the bits of the value that follow. */
+typedef struct {
+    unsigned list;
+    uint64_t rest;
+} list_entry;
+
+static void write_flat(const recent_filter *f, uint8_t *line, const list_entry *entries,
+                       unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t tag = tag_of(&f->shape.shared, entries[i].list, entries[i].rest);
+        if (n <= WORDS_MOST) put_word(line, i, tag);
+        else put_bits(line, 32 * (i + 1), 32, tag >> 32);
+    }
+    line[0] = (uint8_t)n;
+}
+
+/* Sort by list, entries of one list in the order in which they come, and write. */
+static void write_lists(const recent_filter *f, uint8_t *line, list_entry *entries, unsigned n) {
+    unsigned width = f->shape.shared.width[n];
+    uint64_t words[9] = {n};
+    for (unsigned i = 1; i < n; i++) {
+        list_entry entry = entries[i];
+        unsigned j = i;
+        for (; j && entries[j - 1].list > entry.list; j--) entries[j] = entries[j - 1];
+        entries[j] = entry;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        unsigned bit = f->shape.code_bits + entries[i].list + i, at = remainder_at(i, width);
+        uint64_t remainder = entries[i].rest >> (64 - width);
+        words[bit / 64] |= UINT64_C(1) << bit % 64;
+        words[at / 64] |= remainder << at % 64;
+        words[at / 64 + 1] |= remainder >> 1 >> (63 - at % 64);
+    }
+    memcpy(line, words, LINE_BYTES);
+}
+
 static void write_shared(const recent_filter *f, uint8_t *line, const line_content *content) {
     const shared_form *form = &f->shape.shared;
-    unsigned total = content->count < form->most ? content->count : form->most, n = 0;
-    unsigned width = form->width[total];
+    unsigned n = content->count < form->most ? content->count : form->most;
+    list_entry entries[ENTRIES_MAX + 1];
+    for (unsigned i = 0; i < n; i++)
+        entries[i].list = (unsigned)weir__part(content->value[i], form->lists, &entries[i].rest);
     memset(line, 0, LINE_BYTES);
-    for (unsigned i = 0; i < total; i++) {
-        uint64_t rest;
-        unsigned list = (unsigned)weir__part(content->value[i], form->lists, &rest);
-        unsigned words = header_words(&f->shape, n);
-        list_place place = find_list(line, &f->shape, words, list, CPU_ANY);
-        while (place.length >= LIST_MAX)
-            place = find_list(line, &f->shape, words, list = (list + 1) % form->lists, CPU_ANY);
-        insert_entry(line, &f->shape, n++, width, place.head, place.first + place.length,
-                     rest >> (64 - width), CPU_ANY);
-    }
-    write_code(line, &f->shape, n);
+    if (n <= form->flat) write_flat(f, line, entries, n);
+    else write_lists(f, line, entries, n);
 }
 
 static void write_ordered(recent_filter *f, const ordered_form *form, unsigned code, uint8_t *line,
@@ -378,8 +441,7 @@ static void write_ordered(recent_filter *f, const ordered_form *form, unsigned c
             groups[g] |= (groups[g] & low_mask(form->bits)) << used[g] * form->bits;
         if (form->one_word)
             store_one(place.at, load64(place.at) | (uint64_t)groups[g] << place.shift);
-        else
-            store_two(place.at, load_two(place.at) | groups[g] << place.shift);
+        else store_two(place.at, load_two(place.at) | groups[g] << place.shift);
     }
     write_code(line, &f->shape, code);
 }
@@ -390,17 +452,14 @@ __attribute__((noinline)) static bool convert(recent_filter *f, uint8_t *line, u
     unsigned old_form = old < f->shape.code_ordered ? SHARED : old - f->shape.code_ordered + 1;
     line_content content;
     unsigned most = f->shape.shared.most;
-    if (old_form != SHARED && f->ordered[old_form].entries < most) most = f->ordered[old_form].entries;
+    if (old_form != SHARED && f->ordered[old_form].entries < most)
+        most = f->ordered[old_form].entries;
     uint64_t cost = form == SHARED ? f->shape.shared.cost[most] : f->ordered[form].cost;
     if (!pay(f, line_cost(f, old), cost)) return false;
-    if (old_form == SHARED)
-        read_shared(f, line, &content);
-    else
-        read_ordered(f, &f->ordered[old_form], line, &content);
-    if (form == SHARED)
-        write_shared(f, line, &content);
-    else
-        write_ordered(f, &f->ordered[form], f->shape.code_ordered + form - 1, line, &content);
+    if (old_form == SHARED) read_shared(f, line, &content);
+    else read_ordered(f, &f->ordered[old_form], line, &content);
+    if (form == SHARED) write_shared(f, line, &content);
+    else write_ordered(f, &f->ordered[form], f->shape.code_ordered + form - 1, line, &content);
     unsigned code = read_code(line, &f->shape);
     f->state.held += (uint64_t)line_entries(f, code) - line_entries(f, old);
     f->state.in_form[old_form]--;
@@ -423,8 +482,8 @@ HOT bool offer_ordered(const recent_filter *f, const ordered_form *form, uint8_t
 
 /* A new key in a shared line: room is made by shortening as long as the rate
  * allows, then by letting the last entry of some list go. */
-HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place place,
-                         uint64_t rest, cpu_kind cpu) {
+HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place place, uint64_t rest,
+                      cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     unsigned width = form->width[n];
     unsigned at = place.first + (place.length > 0);
@@ -445,6 +504,38 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place pl
     f->state.forgotten++;
 }
 
+/* One more entry than the present way of being flat can take. */
+__attribute__((noinline)) static void outgrow(recent_filter *f, uint8_t *line, unsigned n,
+                                              unsigned list, uint64_t rest) {
+    const shared_form *form = &f->shape.shared;
+    list_entry entries[HALVES_MOST + 1];
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t tag = get_tag(line, n, i);
+        entries[i] =
+            (list_entry){(unsigned)(tag >> (64 - form->list_bits)), tag << form->list_bits};
+    }
+    entries[n++] = (list_entry){list, rest};
+    if (n <= form->flat) write_flat(f, line, entries, n);
+    else write_lists(f, line, entries, n);
+}
+
+HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
+                    cpu_kind cpu) {
+    const shared_form *form = &f->shape.shared;
+    uint64_t tag = tag_of(form, list, rest);
+    if (find_tag(line, n, tag, cpu)) return true;
+    pay(f, form->cost[n], form->cost[n + 1]);
+    f->state.held++;
+    if (n == WORDS_MOST || n == form->flat) {
+        outgrow(f, line, n, list, rest);
+        return false;
+    }
+    if (n < WORDS_MOST) put_word(line, n, tag);
+    else put_bits(line, 32 * (n + 1), 32, tag >> 32);
+    line[0] = (uint8_t)(n + 1);
+    return false;
+}
+
 HOT bool offer_one(recent_filter *f, uint64_t hash, cpu_kind cpu) {
     uint64_t value, rest, number = weir__part(hash, f->lines, &value);
     uint8_t *line = f->base.cells + number * LINE_BYTES;
@@ -460,6 +551,11 @@ HOT bool offer_one(recent_filter *f, uint64_t hash, cpu_kind cpu) {
     }
     const shared_form *shared = &f->shape.shared;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[code];
+    if (code <= shared->flat) {
+        bool seen = offer_flat(f, line, code, list, rest, cpu);
+        if (!seen) count_miss(f, number);
+        return seen;
+    }
     list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, cpu);
     unsigned j = find_remainder(line, place, width, rest >> (64 - width));
     if (j < place.length) {
@@ -508,8 +604,8 @@ static size_t offer_plain(weir_filter *base, const weir_batch *batch, uint64_t *
     return offer_all(base, batch, verdicts, CPU_ANY);
 }
 #if defined(__x86_64__)
-__attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2")))
-static size_t offer_avx2(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+__attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2"))) static size_t
+offer_avx2(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     return offer_all(base, batch, verdicts, CPU_AVX2);
 }
 FOR_AVX512
@@ -531,8 +627,8 @@ static size_t offer_windowed(recent_filter *f, const weir_batch *batch, uint64_t
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) ask_for(f, batch->hashes[i + AHEAD]);
         int64_t at = is_time ? weir__batch_time(batch, i, now) : (int64_t)++f->state.window.records;
-        bool hit = weir__window_offer(f->base.cells, &f->window, &f->state.window,
-                                      batch->hashes[i], at);
+        bool hit =
+            weir__window_offer(f->base.cells, &f->window, &f->state.window, batch->hashes[i], at);
         weir__mark_seen(verdicts, i, hit);
         seen += hit;
     }
@@ -543,7 +639,8 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
     recent_filter *f = (recent_filter *)base;
     if (f->windowed) return offer_windowed(f, batch, verdicts);
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq") && best_cpu >= CPU_AVX512)
+    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq") &&
+        best_cpu >= CPU_AVX512)
         return offer_avx512(base, batch, verdicts);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && best_cpu >= CPU_AVX2)
         return offer_avx2(base, batch, verdicts);
@@ -563,8 +660,10 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
         return match_slot_two(read_group(form, place, group), shape->ones, form->bits,
                               rest >> (64 - form->bits)) != 0;
     }
-    unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
-    unsigned width = f->shape.shared.width[code];
+    const shared_form *shared = &f->shape.shared;
+    unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
+    unsigned width = shared->width[code];
+    if (code <= shared->flat) return find_tag(line, code, tag_of(shared, list, rest), CPU_ANY);
     list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, CPU_ANY);
     return find_remainder(line, place, width, rest >> (64 - width)) < place.length;
 }
@@ -576,7 +675,8 @@ static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *v
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) ask_for(f, batch->hashes[i + AHEAD]);
-        int64_t at = is_time ? weir__batch_time(batch, i, now) : (int64_t)f->state.window.records + 1;
+        int64_t at =
+            is_time ? weir__batch_time(batch, i, now) : (int64_t)f->state.window.records + 1;
         bool hit = f->windowed ? weir__window_test(base->cells, &f->window, &f->state.window,
                                                    batch->hashes[i], at)
                                : test_one(f, batch->hashes[i]);
@@ -693,8 +793,7 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
         snprintf(name, sizeof name, "%s_misses", form_names[i]);
         snprintf(meaning, sizeof meaning, "NEW verdicts in the lines that lead for the %s form",
                  form_names[i]);
-        weir__detail(each, context, name, meaning, "%llu",
-                     (unsigned long long)f->state.misses[i]);
+        weir__detail(each, context, name, meaning, "%llu", (unsigned long long)f->state.misses[i]);
     }
 }
 
@@ -702,9 +801,9 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
 
 /* A shared line's header must close its last list exactly where n says. */
 static bool header_is_sound(const recent_filter *f, const uint8_t *line, unsigned n) {
+    if (n <= f->shape.shared.flat) return true;
     unsigned zeros = 0, end = f->shape.code_bits + f->shape.shared.lists + n;
-    for (unsigned bit = f->shape.code_bits; bit < end; bit++)
-        zeros += !get_bits(line, bit, 1);
+    for (unsigned bit = f->shape.code_bits; bit < end; bit++) zeros += !get_bits(line, bit, 1);
     return zeros == f->shape.shared.lists && !get_bits(line, end - 1, 1);
 }
 
@@ -728,8 +827,7 @@ static weir_status check(const weir_filter *base, weir_error *err) {
         if (shared ? code > f->shape.shared.most || !header_is_sound(f, line, code)
                    : !f->ordered[form].groups)
             return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)(i * LINE_BYTES),
-                              "line %llu of the filter is not in any form",
-                              (unsigned long long)i);
+                              "line %llu of the filter is not in any form", (unsigned long long)i);
         uint64_t cost = line_cost(f, code);
         spent += cost, held += line_entries(f, code), in_form[form]++;
         beyond += cost > f->fair ? cost - f->fair : 0;
@@ -755,7 +853,7 @@ const weir__filter_class weir__recent_class = {
              "the memory, the false positive rate bounded at every instant, and of all filters "
              "the fewest duplicates let through when the keys no longer fit. With a window it "
              "forgets by age instead.",
-             true, options},
+             .mergeable = true, .options = options},
     .size = sizeof(recent_filter),
     .state_offset = offsetof(recent_filter, state),
     .state_words = sizeof(((recent_filter *)0)->state) / sizeof(uint64_t),

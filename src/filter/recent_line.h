@@ -15,6 +15,11 @@
  * grows the remainders are cut shorter in place, nothing else changes. The
  * entries of a list stand in order, the first one best protected.
  *
+ * While there are few keys a shared line is flat, as that is fast: list and remainder
+ * stand together at the high end of a word, the tag. Up to 8 keys word i holds the
+ * high 56 bits of the i-th tag, then up to 15 half word i + 1 holds its high 32 bits.
+ * The low bits of word 0 hold n in either case.
+ *
  * The ordered form: G groups, each with a few slots at a fixed place
  *
  *     | code | group 0: slot 0, slot 1, ... | group 1 | ... |
@@ -36,7 +41,6 @@
 #include <immintrin.h>
 #endif
 
-
 /* Everything here is inlined into its caller, so that it is compiled for the
  * caller's processor (see the end of recent.c). */
 #define HOT static inline __attribute__((always_inline))
@@ -45,6 +49,9 @@
 #define LINE_BITS 512u
 #define ENTRIES_MAX 240u /* the most that a line may hold */
 #define WIDTH_MAX 56u    /* of a remainder: with a shift of up to 7 bits it is read in one load */
+#define WIDTH_FIRST 33u  /* of the remainders of a line that is no longer flat */
+#define WORDS_MOST 8u    /* entries of a flat line: in words, */
+#define HALVES_MOST 15u  /* in half words */
 #define LIST_MAX 40u     /* of one list: its 1s are counted in one load */
 #define WORD_MAX 57u     /* bits of a group that is read in one load */
 #define GROUP_MAX 121u   /* and in two */
@@ -52,11 +59,13 @@
 typedef unsigned __int128 wide_word;
 
 typedef struct {
-    unsigned lists;                  /* Q */
-    unsigned most;                   /* entries in a line, at most */
-    unsigned fair;                   /* entries that every line may have */
-    uint8_t width[ENTRIES_MAX + 2];  /* r for n entries */
-    uint64_t cost[ENTRIES_MAX + 2];  /* chance match for n entries, in budget units */
+    unsigned lists;                 /* Q */
+    unsigned most;                  /* entries in a line, at most */
+    unsigned fair;                  /* entries that every line may have */
+    unsigned flat;                  /* entries of a flat line, at most */
+    unsigned list_bits;             /* of a list's number */
+    uint8_t width[ENTRIES_MAX + 2]; /* r for n entries */
+    uint64_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
 } shared_form;
 
 typedef struct {
@@ -68,18 +77,18 @@ typedef struct {
 } group_shape;
 
 typedef struct {
-    unsigned groups;   /* G */
-    unsigned bits;     /* b */
-    unsigned slots;    /* in the first `wide` groups; the others have one fewer */
+    unsigned groups; /* G */
+    unsigned bits;   /* b */
+    unsigned slots;  /* in the first `wide` groups; the others have one fewer */
     unsigned wide;
-    unsigned entries;  /* slots in all */
-    bool one_word;     /* a group is read and written as one word */
+    unsigned entries; /* slots in all */
+    bool one_word;    /* a group is read and written as one word */
     uint64_t cost;
     group_shape shape[2]; /* of wide groups and of narrow ones */
 } ordered_form;
 
 typedef struct {
-    unsigned code_bits; /* at the start of a line: n, or the code of an ordered form */
+    unsigned code_bits;    /* at the start of a line: n, or the code of an ordered form */
     unsigned code_ordered; /* codes from here on are ordered forms */
     shared_form shared;
 } line_shape;
@@ -100,12 +109,8 @@ HOT uint64_t low_mask(unsigned count) {
     return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
 }
 
-HOT uint64_t get_word(const uint8_t *line, unsigned k) {
-    return load64(line + 8 * k);
-}
-HOT void put_word(uint8_t *line, unsigned k, uint64_t word) {
-    store64(line + 8 * k, word);
-}
+HOT uint64_t get_word(const uint8_t *line, unsigned k) { return load64(line + 8 * k); }
+HOT void put_word(uint8_t *line, unsigned k, uint64_t word) { store64(line + 8 * k, word); }
 
 /* Up to WIDTH_MAX bits anywhere: one load, moved back where it would leave the line. */
 HOT uint64_t get_bits(const uint8_t *line, unsigned at, unsigned count) {
@@ -130,8 +135,8 @@ HOT void move_up(uint8_t *line, unsigned from, unsigned to, unsigned by) {
     for (unsigned k = last;; k--) {
         uint64_t old = get_word(line, k), moved = old << by;
         if (k) moved |= get_word(line, k - 1) >> (64 - by);
-        uint64_t mask = from_place((int)(from + by) - 64 * (int)k) &
-                        ~from_place((int)(to + by) - 64 * (int)k);
+        uint64_t mask =
+            from_place((int)(from + by) - 64 * (int)k) & ~from_place((int)(to + by) - 64 * (int)k);
         put_word(line, k, (old & ~mask) | (moved & mask));
         if (k == first) break;
     }
@@ -142,14 +147,14 @@ HOT void move_down(uint8_t *line, unsigned from, unsigned to, unsigned by) {
     for (unsigned k = first; k <= last; k++) {
         uint64_t old = get_word(line, k), moved = old >> by;
         if (k < 7) moved |= get_word(line, k + 1) << (64 - by);
-        uint64_t mask = from_place((int)(from - by) - 64 * (int)k) &
-                        ~from_place((int)(to - by) - 64 * (int)k);
+        uint64_t mask =
+            from_place((int)(from - by) - 64 * (int)k) & ~from_place((int)(to - by) - 64 * (int)k);
         put_word(line, k, (old & ~mask) | (moved & mask));
     }
 }
 
 #if defined(__x86_64__)
-#define FOR_AVX512 \
+#define FOR_AVX512                                                                                 \
     __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2,avx512f,avx512dq,avx512vl,avx512vbmi2")))
 
 /* The whole line in one register: bits from `place` on, and a value at `place`. */
@@ -160,7 +165,8 @@ FOR_AVX512 static inline __m512i wide_from(int place) {
 }
 FOR_AVX512 static inline __m512i wide_at(uint64_t value, int place) {
     const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
-    __m512i x = _mm512_sub_epi64(_mm512_set1_epi64(place), base), v = _mm512_set1_epi64((long long)value);
+    __m512i x = _mm512_sub_epi64(_mm512_set1_epi64(place), base),
+            v = _mm512_set1_epi64((long long)value);
     __m512i negative = _mm512_sub_epi64(_mm512_setzero_si512(), x);
     return _mm512_or_si512(_mm512_sllv_epi64(v, x), _mm512_srlv_epi64(v, negative));
 }
@@ -173,8 +179,8 @@ FOR_AVX512 static inline void splice_in_wide(uint8_t *at, int head, int stop, in
                                              int width, uint64_t remainder) {
     __m512i line = _mm512_loadu_si512(at), zero = _mm512_setzero_si512();
     __m512i up = _mm512_shldi_epi64(line, _mm512_alignr_epi64(line, zero, 7), 1);
-    __m512i down = _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1),
-                                      _mm512_set1_epi64(width));
+    __m512i down =
+        _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), _mm512_set1_epi64(width));
     __m512i new = wide_blend(line, up, head + 1, stop + 1);
     new = wide_blend(new, down, low - width, high - width);
     new = wide_blend(new, wide_at(remainder, high - width), high - width, high);
@@ -185,8 +191,8 @@ FOR_AVX512 static inline void splice_back_wide(uint8_t *at, int head, int gap, i
                                                int width, uint64_t remainder) {
     __m512i line = _mm512_loadu_si512(at), zero = _mm512_setzero_si512();
     __m512i down = _mm512_shrdi_epi64(line, _mm512_alignr_epi64(zero, line, 1), 1);
-    __m512i up = _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, zero, 7),
-                                    _mm512_set1_epi64(width));
+    __m512i up =
+        _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, zero, 7), _mm512_set1_epi64(width));
     __m512i new = wide_blend(line, down, gap, head - 1);
     new = wide_blend(new, up, low + width, high + width);
     new = wide_blend(new, wide_at(remainder, low), low, low + width);
@@ -245,7 +251,7 @@ HOT unsigned select_one(uint64_t word, unsigned rank, cpu_kind cpu) {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
     uint64_t sums = word - (word >> 1 & ones * 0x55);
     sums = (sums & ones * 0x33) + (sums >> 2 & ones * 0x33);
-    sums = ((sums + (sums >> 4)) & ones * 0x0f) * ones; /* byte j: 1s in bytes 0..j */
+    sums = ((sums + (sums >> 4)) & ones * 0x0f) * ones;    /* byte j: 1s in bytes 0..j */
     uint64_t below = ((ones * rank | tops) - sums) & tops; /* top set: sum <= rank */
     unsigned place = (unsigned)(((below >> 7) * ones >> 56) * 8);
     unsigned left = rank - (unsigned)(sums << 8 >> place & 0xff);
@@ -264,6 +270,42 @@ HOT void write_code(uint8_t *line, const line_shape *shape, unsigned code) {
 
 /* ---- the shared form ---- */
 
+HOT uint64_t tag_of(const shared_form *form, unsigned list, uint64_t rest) {
+    return (uint64_t)list << (64 - form->list_bits) | rest >> form->list_bits;
+}
+
+/* Bits that a flat line of n entries keeps of a tag, and the tag of entry i. */
+HOT unsigned tag_bits(unsigned n) { return n <= WORDS_MOST ? 56 : 32; }
+HOT uint64_t get_tag(const uint8_t *line, unsigned n, unsigned i) {
+    if (n <= WORDS_MOST) return get_word(line, i) & ~low_mask(8);
+    return get_bits(line, 32 * (i + 1), 32) << 32;
+}
+
+#if defined(__x86_64__)
+FOR_AVX512 static inline bool find_tag_wide(const uint8_t *line, unsigned n, uint64_t tag) {
+    __m512i all = _mm512_loadu_si512(line);
+    if (n > WORDS_MOST)
+        return _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)(tag >> 32))) >> 1 &
+               ((1u << n) - 1);
+    __m512i differ = _mm512_xor_si512(all, _mm512_set1_epi64((long long)tag));
+    return _mm512_testn_epi64_mask(differ, _mm512_set1_epi64(-256)) & ((1u << n) - 1);
+}
+#else
+#define find_tag_wide(...) false
+#endif
+
+HOT bool find_tag(const uint8_t *line, unsigned n, uint64_t tag, cpu_kind cpu) {
+    if (cpu == CPU_AVX512) return find_tag_wide(line, n, tag);
+    unsigned found = 0;
+    if (n > WORDS_MOST)
+        for (unsigned i = 0; i < HALVES_MOST; i++)
+            found |= (unsigned)(get_bits(line, 32 * (i + 1), 32) == tag >> 32) << i;
+    else
+        for (unsigned i = 0; i < WORDS_MOST; i++)
+            found |= (unsigned)((get_word(line, i) ^ tag) >> 8 == 0) << i;
+    return found & ((1u << n) - 1);
+}
+
 typedef struct {
     unsigned head;   /* header bit at which the list begins */
     unsigned first;  /* entries of the lists before it */
@@ -279,8 +321,8 @@ HOT list_place find_list(const uint8_t *line, const line_shape *shape, unsigned 
                          unsigned list, cpu_kind cpu) {
     /* A list begins after as many 0s as there are lists before it. Count the code
      * bits as a 0 at their last place, so that list 0 is no exception. */
-    uint64_t zeros = (~get_word(line, 0) & ~low_mask(shape->code_bits)) |
-                     UINT64_C(1) << (shape->code_bits - 1);
+    uint64_t zeros =
+        (~get_word(line, 0) & ~low_mask(shape->code_bits)) | UINT64_C(1) << (shape->code_bits - 1);
     unsigned left = list, word = 0;
     for (unsigned k = 1; k < words; k++) {
         unsigned count = (unsigned)__builtin_popcountll(zeros);
@@ -295,9 +337,7 @@ HOT list_place find_list(const uint8_t *line, const line_shape *shape, unsigned 
     return (list_place){head, head - shape->code_bits - list, length};
 }
 
-HOT unsigned remainder_at(unsigned i, unsigned width) {
-    return LINE_BITS - (i + 1) * width;
-}
+HOT unsigned remainder_at(unsigned i, unsigned width) { return LINE_BITS - (i + 1) * width; }
 
 /* The place in the list of a remainder, or its length if it is not there. Two are
  * compared at once: most lists are no longer, and how short is hard to guess. */
@@ -346,7 +386,7 @@ HOT void promote(uint8_t *line, list_place place, unsigned from, unsigned to, un
 
 /* Cut all remainders from one width to a smaller one. */
 __attribute__((noinline, unused)) static void shorten(uint8_t *line, unsigned n, unsigned from,
-                                              unsigned to) {
+                                                      unsigned to) {
     uint64_t new[9] = {0};
     for (unsigned i = 0, at = LINE_BITS - to; i < n; i++, at -= to) {
         uint64_t remainder = get_bits(line, remainder_at(i, from), from) >> (from - to);
@@ -365,7 +405,8 @@ __attribute__((noinline, unused)) static void shorten(uint8_t *line, unsigned n,
 HOT unsigned next_end(const uint8_t *line, const line_shape *shape, unsigned n, unsigned start,
                       bool long_only) {
     unsigned words = header_words(shape, n), k = start / 64;
-    uint64_t beyond = from_place((int)(shape->code_bits + shape->shared.lists + n) - 64 * ((int)words - 1));
+    uint64_t beyond =
+        from_place((int)(shape->code_bits + shape->shared.lists + n) - 64 * ((int)words - 1));
     uint64_t from = ~low_mask(start % 64), alone = long_only ? 0 : ~UINT64_C(0);
     for (unsigned turn = 0; turn <= 2 * words + 1; turn++) {
         uint64_t word = get_word(line, k), after = get_word(line, (k + 1) & 7);
@@ -412,9 +453,7 @@ HOT group_place find_group(const ordered_form *form, const line_shape *shape, co
 }
 
 HOT wide_word wide_mask(unsigned count) { return ((wide_word)1 << count) - 1; }
-HOT wide_word load_two(const uint8_t *at) {
-    return load64(at) | (wide_word)load64(at + 8) << 64;
-}
+HOT wide_word load_two(const uint8_t *at) { return load64(at) | (wide_word)load64(at + 8) << 64; }
 /* Shifts by less than 64: compilers must assume more and are slow about it. */
 HOT wide_word shift_up(wide_word x, unsigned by) {
     uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
@@ -431,26 +470,26 @@ HOT wide_word shift_down(wide_word x, unsigned by) {
  * All slots are compared at once: one that is zero after the exclusive or borrows
  * from its top bit. Slots above the first such one may do so wrongly, but only the
  * first is looked at. The type decides between one word and two. */
-#define DEFINE_GROUP(suffix, word, load, up, down)                                             \
-    HOT word match_slot_##suffix(word slots, word ones, unsigned bits, uint64_t fingerprint) {   \
-        word differ = slots ^ (ones * fingerprint);                                              \
-        word zero = (differ - ones) & ~differ & up(ones, bits - 1);                              \
-        return zero ? zero ^ (zero - 1) : 0; /* that slot and all below */                       \
-    }                                                                                            \
-    HOT word group_slots_##suffix(group_place place, const group_shape *shape) {                 \
-        return down(load(place.at), place.shift) & (word)shape->all;                             \
-    }                                                                                            \
-    HOT bool offer_group_##suffix(group_place place, const ordered_form *form,                   \
-                                  const group_shape *shape, uint64_t fingerprint) {              \
-        word two = load(place.at), slots = down(two, place.shift) & (word)shape->all;            \
-        word upto = match_slot_##suffix(slots, (word)shape->ones, form->bits, fingerprint);      \
-        word fresh = fingerprint, changed = upto ? upto : (word)shape->entered;                  \
-        if (!upto) fresh = up(fresh, shape->enter_at);                                           \
-        word moved = (up(slots & changed, form->bits) & changed) | fresh;                                  \
-        moved = (slots & ~changed) | ((moved & changed));                                        \
-        two ^= up(slots ^ moved, place.shift);                                                   \
-        store_##suffix(place.at, two);                                                           \
-        return upto != 0;                                                                        \
+#define DEFINE_GROUP(suffix, word, load, up, down)                                                 \
+    HOT word match_slot_##suffix(word slots, word ones, unsigned bits, uint64_t fingerprint) {     \
+        word differ = slots ^ (ones * fingerprint);                                                \
+        word zero = (differ - ones) & ~differ & up(ones, bits - 1);                                \
+        return zero ? zero ^ (zero - 1) : 0; /* that slot and all below */                         \
+    }                                                                                              \
+    HOT word group_slots_##suffix(group_place place, const group_shape *shape) {                   \
+        return down(load(place.at), place.shift) & (word)shape->all;                               \
+    }                                                                                              \
+    HOT bool offer_group_##suffix(group_place place, const ordered_form *form,                     \
+                                  const group_shape *shape, uint64_t fingerprint) {                \
+        word two = load(place.at), slots = down(two, place.shift) & (word)shape->all;              \
+        word upto = match_slot_##suffix(slots, (word)shape->ones, form->bits, fingerprint);        \
+        word fresh = fingerprint, changed = upto ? upto : (word)shape->entered;                    \
+        if (!upto) fresh = up(fresh, shape->enter_at);                                             \
+        word moved = (up(slots & changed, form->bits) & changed) | fresh;                          \
+        moved = (slots & ~changed) | ((moved & changed));                                          \
+        two ^= up(slots ^ moved, place.shift);                                                     \
+        store_##suffix(place.at, two);                                                             \
+        return upto != 0;                                                                          \
     }
 HOT uint64_t up_one(uint64_t x, unsigned by) { return x << by; }
 HOT uint64_t down_one(uint64_t x, unsigned by) { return x >> by; }

@@ -28,10 +28,16 @@
 
 #include <math.h>
 
-#include "filter/recent_line.h"
 #include "filter/filter.h"
+#include "filter/recent_line.h"
 
-enum { STAMP_BITS = 6, STAMPS = 63, TICKS_MOST = 48, SWEEP_TICKS = STAMPS - TICKS_MOST - 1, SLOTS = 8 };
+enum {
+    STAMP_BITS = 6,
+    STAMPS = 63,
+    TICKS_MOST = 48,
+    SWEEP_TICKS = STAMPS - TICKS_MOST - 1,
+    SLOTS = 8
+};
 
 void weir__window_plan(window_plan *plan, uint64_t lines, double fpr, uint64_t span, bool renew) {
     *plan = (window_plan){.lines = lines, .slots = SLOTS, .renew = renew};
@@ -43,8 +49,7 @@ void weir__window_plan(window_plan *plan, uint64_t lines, double fpr, uint64_t s
     /* As many slots as fit: 17 slots are two groups of 8, 15 two of 7. */
     if (fit < plan->groups * SLOTS + SLOTS / 2)
         plan->slots = fit / plan->groups < SLOTS ? fit / plan->groups : SLOTS;
-    else
-        plan->groups++, plan->slots = fit / plan->groups;
+    else plan->groups++, plan->slots = fit / plan->groups;
     plan->quota = (lines + SWEEP_TICKS - 1) / SWEEP_TICKS;
 }
 
@@ -109,8 +114,8 @@ static window_place place_of(const uint8_t *cells, const window_plan *plan, uint
                           rest >> (64 - plan->bits)};
 }
 
-bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *state,
-                        uint64_t hash, int64_t at) {
+bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t hash,
+                        int64_t at) {
     uint64_t tick = tick_of(plan, at);
     if (!state->started) state->started = 1, state->now = tick;
     if (tick > state->now) advance(cells, plan, state, tick);
@@ -124,7 +129,8 @@ bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *s
         unsigned age = stamp ? age_of(stamp, state->now) : STAMPS;
         if (age < plan->ticks && slot >> STAMP_BITS == place.fingerprint) {
             if (plan->renew)
-                put_bits(place.line, slot_at(plan, place.group, j), STAMP_BITS, stamp_of(state->now));
+                put_bits(place.line, slot_at(plan, place.group, j), STAMP_BITS,
+                         stamp_of(state->now));
             return true;
         }
         if (age >= oldest) oldest = age, victim = j;
@@ -141,7 +147,8 @@ bool weir__window_test(const uint8_t *cells, const window_plan *plan, const wind
     uint64_t tick = tick_of(plan, at), later = tick > state->now ? tick - state->now : 0;
     window_place place = place_of(cells, plan, hash);
     for (unsigned j = 0; j < plan->slots && state->started; j++) {
-        uint64_t slot = get_bits(place.line, slot_at(plan, place.group, j), STAMP_BITS + plan->bits);
+        uint64_t slot =
+            get_bits(place.line, slot_at(plan, place.group, j), STAMP_BITS + plan->bits);
         unsigned stamp = (unsigned)(slot & low_mask(STAMP_BITS));
         if (stamp && age_of(stamp, state->now) + later < plan->ticks &&
             slot >> STAMP_BITS == place.fingerprint)

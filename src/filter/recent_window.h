@@ -11,32 +11,32 @@
 
 typedef struct {
     uint64_t lines;
-    uint64_t tick;       /* records or nanoseconds */
-    unsigned ticks;      /* an entry is good for so many ticks, the one it came in included */
-    unsigned groups;     /* in a line */
-    unsigned slots;      /* in a group */
-    unsigned bits;       /* of a fingerprint */
+    uint64_t tick;   /* records or nanoseconds */
+    unsigned ticks;  /* an entry is good for so many ticks, the one it came in included */
+    unsigned groups; /* in a line */
+    unsigned slots;  /* in a group */
+    unsigned bits;   /* of a fingerprint */
     bool renew;
-    uint64_t quota;      /* lines to sweep in each tick */
+    uint64_t quota; /* lines to sweep in each tick */
 } window_plan;
 
 /* All 64-bit words: part of a filter's state. */
 typedef struct {
-    uint64_t started;    /* a time has been seen */
-    uint64_t now;        /* the current tick */
-    uint64_t sweep;      /* the next line to be swept */
-    uint64_t swept;      /* of this tick's quota */
-    uint64_t held;       /* slots in use, dead ones that are not swept yet included */
-    uint64_t forgotten;  /* live entries that had to go */
-    uint64_t records;    /* offered so far: the clock of a window of records */
+    uint64_t started;   /* a time has been seen */
+    uint64_t now;       /* the current tick */
+    uint64_t sweep;     /* the next line to be swept */
+    uint64_t swept;     /* of this tick's quota */
+    uint64_t held;      /* slots in use, dead ones that are not swept yet included */
+    uint64_t forgotten; /* live entries that had to go */
+    uint64_t records;   /* offered so far: the clock of a window of records */
 } window_state;
 
 /* span: the window in records or nanoseconds, at least 1. */
 void weir__window_plan(window_plan *plan, uint64_t lines, double fpr, uint64_t span, bool renew);
 
 /* at: the record's number or time. Times that run backwards count as the latest. */
-bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *state,
-                        uint64_t hash, int64_t at);
+bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t hash,
+                        int64_t at);
 bool weir__window_test(const uint8_t *cells, const window_plan *plan, const window_state *state,
                        uint64_t hash, int64_t at);
 

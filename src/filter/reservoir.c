@@ -185,14 +185,13 @@ static bool clears_anywhere(const reservoir_filter *f, arrival a) {
     return a.drawn && (!f->text || a.number > f->s);
 }
 
-static void find_places(const reservoir_filter *f, weir__probes probes, uint64_t *places, bool write) {
+static void find_places(const reservoir_filter *f, weir__probes probes, uint64_t *places,
+                        bool write) {
     uint64_t base = 0;
     for (unsigned j = 0; j < f->k; j++, base += f->s) {
         places[j] = base + weir__scale(weir__probes_next(&probes), f->s);
-        if (write)
-            __builtin_prefetch(f->base.cells + (places[j] >> 3), 1);
-        else
-            __builtin_prefetch(f->base.cells + (places[j] >> 3), 0);
+        if (write) __builtin_prefetch(f->base.cells + (places[j] >> 3), 1);
+        else __builtin_prefetch(f->base.cells + (places[j] >> 3), 0);
     }
 }
 
@@ -216,11 +215,11 @@ static void clear_a_set_bit(reservoir_filter *f, unsigned j, uint64_t from) {
     }
 }
 
-static void insert(reservoir_filter *f, const uint64_t *places, const uint64_t *cleared, arrival a) {
+static void insert(reservoir_filter *f, const uint64_t *places, const uint64_t *cleared,
+                   arrival a) {
     bool clear = clears_anywhere(f, a);
     for (unsigned j = 0; j < f->k; j++) {
-        if (clear)
-            weir__bit_clear(f->base.cells, cleared[j]);
+        if (clear) weir__bit_clear(f->base.cells, cleared[j]);
         else if (!a.drawn && !weir__bit_get(f->base.cells, places[j]))
             clear_a_set_bit(f, j, cleared[j]);
         weir__bit_set(f->base.cells, places[j]);

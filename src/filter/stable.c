@@ -56,7 +56,14 @@
 #include "filter/probe.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_MAX, OPT_K, OPT_P };
-enum { K_MOST = 32, CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE / 8, CELLS_A_MIX = 5 };
+enum {
+    K_MOST = 32,
+    CHUNK = 64,
+    PLACES = 512,
+    AHEAD = 16,
+    LINE_WORDS = WEIR__LINE / 8,
+    CELLS_A_MIX = 5
+};
 #define P_MOST 1000000
 
 typedef struct {
@@ -126,10 +133,8 @@ double weir__stable_converged(double m, double K, double P, unsigned max, double
     while (weir__stable_zeros_after(m, K, P, max, high) > target) low = high, high *= 2;
     while (high - low > 1 && high - low > high * 1e-6) {
         double middle = 0.5 * (low + high);
-        if (weir__stable_zeros_after(m, K, P, max, middle) > target)
-            low = middle;
-        else
-            high = middle;
+        if (weir__stable_zeros_after(m, K, P, max, middle) > target) low = middle;
+        else high = middle;
     }
     return ceil(high);
 }
@@ -175,7 +180,8 @@ static double pair_nonzero(unsigned max, double k, double p, pair_event set, pai
     double sum = 0;
     for (unsigned u = max; u >= 1; u--) {
         for (unsigned v = max; v >= 1; v--) {
-            double in = dec.both * joint[u + 1][v + 1] + dec.one * (joint[u + 1][v] + joint[u][v + 1]);
+            double in =
+                dec.both * joint[u + 1][v + 1] + dec.one * (joint[u + 1][v] + joint[u][v + 1]);
             in *= set.none;
             if (u == max) in += set.one * lowered[v];
             if (v == max) in += set.one * lowered[u];
@@ -192,8 +198,8 @@ static double pair_nonzero(unsigned max, double k, double p, pair_event set, pai
  * distance makes no difference; within it, at most 64 distances are tried. */
 static double region_pairs(unsigned max, double region, double run, double k, pair_event set) {
     double p = run / region, reach = fmin(run, region - run), sum = 0, weight = 0;
-    double step = fmax(1, floor(reach / 64));
-    for (double d = 1; d < reach; d += step) {
+    unsigned step = reach >= 128 ? (unsigned)(reach / 64) : 1;
+    for (unsigned d = 1; d < reach; d += step) {
         double both = fmax(0, run - d) + fmax(0, run - (region - d));
         double w = fmin(step, reach - d);
         sum += w * pair_nonzero(max, k, p, set, pair_of(p, both / region));
@@ -296,8 +302,8 @@ weir__stable_pair weir__stable_plan(const weir__stable_shape *s, double cells, d
 static unsigned width_of(unsigned max) { return max == 1 ? 1 : max == 3 ? 2 : max == 7 ? 3 : 4; }
 
 weir__stable_shape weir__stable_shape_of(bool block, unsigned max, uint64_t bytes) {
-    unsigned per_word = 64 / width_of(max);
-    weir__stable_shape s = {block, max, (double)per_word * (block ? LINE_WORDS : (double)(bytes / 8))};
+    uint64_t words = block ? LINE_WORDS : bytes / 8, per_word = 64 / width_of(max);
+    weir__stable_shape s = {block, max, (double)(words * per_word)};
     return s;
 }
 
@@ -308,10 +314,11 @@ static weir_status no_such_pair(const stable_filter *f, const weir__stable_shape
     char rate[32], can[32];
     double fpr = weir__opt_rate(&f->base, WEIR__OPT_FPR);
     if (f->K && f->P)
-        return weir__opt_fail(&f->base, OPT_P, err,
-                              "k=%u, p=%u allow a false positive rate of %s, above fpr=%s; try p=%u",
-                              f->K, f->P, weir_print_rate(can, weir__stable_bound(s, f->K, f->P)),
-                              weir_print_rate(rate, fpr), weir__stable_least_p(s, f->K, fpr));
+        return weir__opt_fail(
+            &f->base, OPT_P, err,
+            "k=%u, p=%u allow a false positive rate of %s, above fpr=%s; try p=%u", f->K, f->P,
+            weir_print_rate(can, weir__stable_bound(s, f->K, f->P)), weir_print_rate(rate, fpr),
+            weir__stable_least_p(s, f->K, fpr));
     if (f->P)
         return weir__opt_fail(&f->base, OPT_P, err, "p=%u keeps no k under fpr=%s; raise p", f->P,
                               weir_print_rate(rate, fpr));
@@ -319,7 +326,8 @@ static weir_status no_such_pair(const stable_filter *f, const weir__stable_shape
                           "fpr=%s is out of reach with %s of %.0f cells%s%u; try %s",
                           weir_print_rate(rate, fpr), s->block ? "lines" : "an array", s->m,
                           f->K ? " and k=" : " and k up to ", f->K ? f->K : K_MOST,
-                          s->block ? "layout=classic or a smaller max" : "another k or more memory");
+                          s->block ? "layout=classic or a smaller max"
+                                   : "another k or more memory");
 }
 
 /* The K with the fewest false negatives among those for which P suffices. */
@@ -343,8 +351,8 @@ static weir_status settle_k_and_p(stable_filter *f, weir_error *err) {
     f->P = (unsigned)weir__opt_whole(&f->base, OPT_P);
     weir__stable_pair pair = {f->K, f->P};
     if (f->P > s.m)
-        return weir__opt_fail(&f->base, OPT_P, err, "p=%u is more than the %.0f cells %s", f->P, s.m,
-                              f->block ? "of a line" : "there are");
+        return weir__opt_fail(&f->base, OPT_P, err, "p=%u is more than the %.0f cells %s", f->P,
+                              s.m, f->block ? "of a line" : "there are");
     if (f->K && f->P) {
         if (weir__stable_bound(&s, f->K, f->P) > fpr * (1 + 1e-9)) pair.P = 0;
     } else if (f->K) {
@@ -522,7 +530,8 @@ static inline line_of_key find_line(const stable_filter *f, uint64_t hash) {
 /* The key's cells as the eight words of a line, all bits of each cell set. One
  * cell to a word in turn, twelve bits choosing it; four bits of each mix are
  * left over, and those of the first choose the first word. */
-static inline void find_cells(unsigned K, uint64_t rest, uint64_t cells[LINE_WORDS], unsigned width) {
+static inline void find_cells(unsigned K, uint64_t rest, uint64_t cells[LINE_WORDS],
+                              unsigned width) {
     memset(cells, 0, LINE_WORDS * sizeof *cells);
     uint64_t mix = weir__mix64(rest), max = (1u << width) - 1;
     unsigned word = (unsigned)(mix >> 61);
@@ -545,8 +554,8 @@ static inline uint64_t turn(uint64_t word, unsigned bits, unsigned width) {
 /* One key in its line, word by word: look, decrement, set. In each word a run
  * of P/8 cells or, in P%8 words from a random one on, of one more, is
  * decremented; sixteen random bits choose where it starts. */
-static inline bool line_offer(const stable_filter *f, line_of_key key, uint64_t random, unsigned width,
-                              uint64_t lows) {
+static inline bool line_offer(const stable_filter *f, line_of_key key, uint64_t random,
+                              unsigned width, uint64_t lows) {
     uint64_t cells[LINE_WORDS], missing = 0, second = weir__mix64(random);
     const uint64_t *runs = f->runs + ((random ^ second) % LINE_WORDS);
     find_cells(f->K, key.rest, cells, width);
@@ -571,10 +580,14 @@ static inline bool line_has(const uint64_t *line, const uint64_t cells[LINE_WORD
 /* The widths apart, so that the compiler knows them. */
 static inline bool offer_one(const stable_filter *f, line_of_key key, uint64_t random) {
     switch (f->width) {
-    case 1: return line_offer(f, key, random, 1, ~UINT64_C(0));
-    case 2: return line_offer(f, key, random, 2, UINT64_C(0x5555555555555555));
-    case 3: return line_offer(f, key, random, 3, UINT64_C(0x1249249249249249));
-    default: return line_offer(f, key, random, 4, UINT64_C(0x1111111111111111));
+    case 1:
+        return line_offer(f, key, random, 1, ~UINT64_C(0));
+    case 2:
+        return line_offer(f, key, random, 2, UINT64_C(0x5555555555555555));
+    case 3:
+        return line_offer(f, key, random, 3, UINT64_C(0x1249249249249249));
+    default:
+        return line_offer(f, key, random, 4, UINT64_C(0x1111111111111111));
     }
 }
 
@@ -642,7 +655,8 @@ static double line_rate(const stable_filter *f, const double shares[LINE_WORDS])
         all += logs[w];
     }
     for (unsigned first = 0; first < LINE_WORDS; first++) {
-        double chance = f->K / LINE_WORDS * all;
+        unsigned each = f->K / LINE_WORDS;
+        double chance = each * all;
         for (unsigned j = 0; j < f->K % LINE_WORDS; j++) chance += logs[(first + j) % LINE_WORDS];
         sum += exp(chance);
     }
@@ -675,10 +689,8 @@ static double gap_half_forgotten(const stable_filter *f, double cells) {
     while (weir__stable_fnr(cells, f->K, f->P, f->max, ceil(high), 0) < 0.5) low = high, high *= 2;
     while (high - low > 1) {
         double middle = 0.5 * (low + high);
-        if (weir__stable_fnr(cells, f->K, f->P, f->max, ceil(middle), 0) < 0.5)
-            low = middle;
-        else
-            high = middle;
+        if (weir__stable_fnr(cells, f->K, f->P, f->max, ceil(middle), 0) < 0.5) low = middle;
+        else high = middle;
     }
     return floor(high);
 }
@@ -695,8 +707,9 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
                  "%.4f", weir__stable_zeros(s.m, f->K, f->P, f->max));
     weir__detail(each, context, "fpr_stable", "false positive rate there, for this layout", "%.3g",
                  weir__stable_bound(&s, f->K, f->P));
-    weir__detail(each, context, "keys_to_stable", "keys until the zeros are within 1% of that share",
-                 "%.0f", weir__stable_converged(cells, f->K, f->P, f->max, 0.01));
+    weir__detail(each, context, "keys_to_stable",
+                 "keys until the zeros are within 1% of that share", "%.0f",
+                 weir__stable_converged(cells, f->K, f->P, f->max, 0.01));
     weir__detail(each, context, "gap_half_forgotten",
                  "keys between two occurrences at which half of the repeats pass as new", "%.0f",
                  gap_half_forgotten(f, cells));

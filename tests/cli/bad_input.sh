@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # Bad input: one clear line, exit 2, and nothing lost or left half-written.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 m=--memory=1M
 printf 'a\nb\n' >in
@@ -68,8 +70,10 @@ if [[ $(id -u) == 0 ]] && mkdir disk && mount -t tmpfs -o size=256k tmpfs disk 2
   echo old >disk/out
   trouble_like disk-full "dedup: cannot write 'disk/out': No space left on device; *" dedup --memory 16M -o disk/out n
   is disk-full-old old "$(cat disk/out)"; only_files disk-full-no-rubbish disk out
-  run dedup --memory 16M --state disk/s.weir -o o n; is state-full-code 2 $rc
-  only_files state-full-no-rubbish disk out
+  # a state that cannot be saved: the output is as it was, too
+  echo old >o; run dedup --memory 16M --state disk/s.weir -o o n; is state-full-code 2 $rc
+  only_files state-full-no-rubbish disk out; is state-full-output old "$(cat o)"; rm o
+  run dedup --memory 16M --state disk/s.weir -o o n; [[ -e o ]] && no state-full-no-output "it is there" || ok state-full-no-output
   # the state is saved until the disk is full: the output ends where the state does
   seq 1 2000000 >big
   run dedup --memory 64K -q --fpr 1% --state disk/s.weir --save-every 1ms -o disk/o2 big; is cut-back-code 2 $rc
@@ -78,6 +82,9 @@ if [[ $(id -u) == 0 ]] && mkdir disk && mount -t tmpfs -o size=256k tmpfs disk 2
     is cut-back "$(grep -o '"output.offset":"[0-9]*"' out | tr -dc 0-9)" "$(stat -c %s disk/o2)"
   else only_files cut-back disk out; fi
   umount disk
+  mount -t tmpfs -o size=256k,nr_inodes=2 tmpfs disk; echo old >disk/out
+  trouble no-room-for-file "dedup: cannot create 'disk/out': No space left on device" dedup $m -o disk/out in
+  is no-room-old old "$(cat disk/out)"; umount disk
 else skip disk-full "no tmpfs of our own"; fi
 
 # output and input are the same file

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # The examples of the manual really run.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 mkdir bin; ln -s "$WEIR" bin/weir; PATH=$work/bin:$PATH
 for f in access yesterday a b; do for i in 1 2 3 4 5 2 3; do echo "$f GET /$i"; done >$f.log; done

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # Help, man pages, completions: made from one table, and they say the same.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 run --version; is version "weir $(sed -n 's/.*WEIR_VERSION_STRING "\(.*\)"/\1/p' "$root/include/weir.h")" "$(cat out)"

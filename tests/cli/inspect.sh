@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # weir inspect and weir merge.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 printf 'a\nb\na\n' >in; printf 'c\n' >in2
 run dedup --memory 1M --seed 5 --audit=1/1 --state s.weir in
@@ -39,7 +41,8 @@ gives merge-onto-itself-knows 'd\n' dedup --state a.weir next
 run dedup --filter bloom --memory 64K --seed 6 --state other.weir in
 trouble_like merge-other-seed "merge: 'b.weir' and 'other.weir': cannot merge*" merge -q -o x.weir b.weir other.weir
 trouble_like merge-other-kind "merge: 'b.weir' and 's.weir': cannot merge a 'bloom' filter with a 'recent' filter" merge -q -o x.weir b.weir s.weir
-cp s.weir s2.weir; trouble_like merge-unable "merge: 's.weir' and 's2.weir': 'recent' filters cannot be merged: *" merge -q -o x.weir s.weir s2.weir
+run dedup --filter stable --memory 64K --state s1.weir in; cp s1.weir s2.weir
+trouble_like merge-unable "merge: 's1.weir' and 's2.weir': 'stable' filters cannot be merged: *" merge -q -o x.weir s1.weir s2.weir
 [[ -e x.weir || -e x.weir.lock ]] && no merge-nothing-written "$(ls x.*)" || ok merge-nothing-written
 trouble merge-no-output "merge: say where to write the result: weir merge -o OUT A B..." merge a.weir b.weir
 trouble merge-one "merge: at least two snapshots are needed: weir merge -o OUT A B..." merge -o x a.weir

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # lib.sh - what the tests of the command share.
 #
 # Each script is run as  WEIR=/path/to/weir bash tests/cli/NAME.sh  and works in

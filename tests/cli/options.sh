@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # The parser: every way to write an option, and what it says about wrong ones.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 printf 'a\nb\na\n' >in

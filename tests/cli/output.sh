@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # The output file: replaced as a whole, its links and rights kept.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 m=--memory=1M
 printf 'a\nb\na\n' >in

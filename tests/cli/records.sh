@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # Record formats, compression and keys, from one end to the other.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 m=--memory=1M
 

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # --resume: a run killed at any time and started again gives what one run gives.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 n=${RECORDS:-400000}
 rounds=${ROUNDS:-12}
@@ -85,6 +87,7 @@ if ((code == 143)); then
   mv x in.lines
   mv r.out moved; trouble_like lost-output "dedup: *r.out*" dedup --resume --state r.weir -o r.out in.lines
   head -c 10 moved >r.out; trouble_like short-output "dedup: *r.out*" dedup --resume --state r.weir -o r.out in.lines
+  is short-output-untouched 10 "$(stat -c %s r.out)"
   mv moved r.out
   run dedup --resume --state r.weir -o r.out in.lines; is resumed-code 0 $rc
   awk '!s[$0]++' in.lines >want; same resumed-same want r.out

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # Stopped by a signal: what was done is written and saved, nothing is left behind.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # feed NAME SIGNAL CODE: a run on a pipe gets the signal after two records
@@ -8,7 +10,7 @@ feed() {
   # a job in the background ignores SIGINT unless it is told not to
   (trap - INT; exec "$WEIR" dedup --memory 1M --state s.weir <pipe >got 2>err) & pid=$!
   exec 9<>pipe; printf 'a\nb\na\n' >&9
-  for _ in {1..100}; do [[ $(wc -l <got) == 2 ]] && break; sleep 0.05; done
+  for _ in {1..100}; do [[ -e got && $(wc -l <got) == 2 ]] && break; sleep 0.05; done
   kill -"$signal" $pid; wait $pid; is "$name-code" "$code" $?
   exec 9>&-
   is "$name-output" $'a\nb' "$(cat got)"

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # The state file: remembered across runs, refused where it does not fit.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 printf 'a\nb\n' >one; printf 'b\nc\n' >two

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # Totals, audit, progress and warnings.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 seq 1 1000 >in; seq 1 500 >>in
 run dedup --memory 1M --seed 1 --stats in; is stats-code 0 $rc

@@ -1,4 +1,6 @@
+#!/usr/bin/env bash
 # Windows: by records, by arrival, by the time in the record.
+# shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 m=--memory=1M
 

@@ -3,7 +3,9 @@
 #include "theory.h"
 
 static uint64_t capacity_of(const weir_filter *f) { return weir__opt_whole(f, WEIR__OPT_OWN + 2); }
-static unsigned k_of(const weir_filter *f) { return (unsigned)weir__opt_whole(f, WEIR__OPT_OWN + 1); }
+static unsigned k_of(const weir_filter *f) {
+    return (unsigned)weir__opt_whole(f, WEIR__OPT_OWN + 1);
+}
 
 /* --- the twin: a byte for each bit ------------------------------------------------ */
 
@@ -62,8 +64,8 @@ static void test_twin(void **state) {
     for (int l = 0; l < 2; l++)
         for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
             char spec[128];
-            snprintf(spec, sizeof spec, "bloom:memory=4000,fpr=1%%,layout=%s,k=%u,seed=9", layouts[l],
-                     ks[i]);
+            snprintf(spec, sizeof spec, "bloom:memory=4000,fpr=1%%,layout=%s,k=%u,seed=9",
+                     layouts[l], ks[i]);
             compare_with_twin(spec);
         }
 }
@@ -92,8 +94,8 @@ static void test_rate_is_the_expectation(void **state) {
         double exact = exact_power(cases[i].bytes * 8, keys * k, k);
         double ours = weir__bloom_fpr(false, cases[i].bytes, k, keys);
         double textbook = pow(1 - exp(-(double)k * keys / (cases[i].bytes * 8)), k);
-        printf("# %u bits, k=%u, %u keys: exact %.5g, ours %.5g, textbook %.5g\n", cases[i].bytes * 8, k,
-               keys, exact, ours, textbook);
+        printf("# %u bits, k=%u, %u keys: exact %.5g, ours %.5g, textbook %.5g\n",
+               cases[i].bytes * 8, k, keys, exact, ours, textbook);
         assert_true(fabs(ours / exact - 1) < 0.01);
     }
 }
@@ -106,12 +108,14 @@ static void rate_at_capacity(const char *layout, const char *memory, double fpr,
     double formula = 0;
     for (int i = 0; i < filters; i++) {
         char spec[128];
-        snprintf(spec, sizeof spec, "bloom:layout=%s,memory=%s,fpr=%g,seed=%d", layout, memory, fpr, i);
+        snprintf(spec, sizeof spec, "bloom:layout=%s,memory=%s,fpr=%g,seed=%d", layout, memory, fpr,
+                 i);
         weir_filter *f = make_filter(spec);
         offer_keys(f, (uint64_t)i, 0, capacity_of(f));
-        double tests = 30000;
+        double tests = 15000;
         spread_add(&rates, test_keys(f, (uint64_t)i, 1u << 30, (uint64_t)tests) / tests);
-        formula = weir__bloom_fpr(layout[0] == 'b', f->cells_bytes, k_of(f), (double)capacity_of(f));
+        formula =
+            weir__bloom_fpr(layout[0] == 'b', f->cells_bytes, k_of(f), (double)capacity_of(f));
         weir_filter_free(f);
     }
     char what[64];
@@ -125,9 +129,9 @@ static void test_rate_at_capacity(void **state) {
     static const double fprs[] = {0.1, 0.01, 0.001};
     for (int i = 0; i < 3; i++) {
         rate_at_capacity("classic", "1K", fprs[i], 60);
-        rate_at_capacity("classic", "32K", fprs[i], 40);
+        rate_at_capacity("classic", "8K", fprs[i], 40);
         rate_at_capacity("block", "1K", fprs[i], 60);
-        rate_at_capacity("block", "32K", fprs[i], 40);
+        rate_at_capacity("block", "8K", fprs[i], 40);
     }
 }
 
@@ -140,10 +144,11 @@ static void test_rate_of_odd_k(void **state) {
         spread rates = {0};
         double formula = 0;
         for (int j = 0; j < 40; j++) {
-            snprintf(spec, sizeof spec, "bloom:layout=block,memory=16K,fpr=1%%,k=%u,seed=%d", ks[i], j);
+            snprintf(spec, sizeof spec, "bloom:layout=block,memory=8K,fpr=1%%,k=%u,seed=%d", ks[i],
+                     j);
             weir_filter *f = make_filter(spec);
             offer_keys(f, (uint64_t)j, 0, capacity_of(f));
-            spread_add(&rates, test_keys(f, (uint64_t)j, 1u << 30, 40000) / 40000);
+            spread_add(&rates, test_keys(f, (uint64_t)j, 1u << 30, 15000) / 15000);
             formula = weir__bloom_fpr(true, f->cells_bytes, ks[i], (double)capacity_of(f));
             weir_filter_free(f);
         }
@@ -255,7 +260,8 @@ static void test_merge_is_union(void **state) {
         assert_true(fabs(keys / 30000 - 1) < 0.01);
         weir_filter_free(a), weir_filter_free(b), weir_filter_free(both);
     }
-    weir_filter *a = make_filter("bloom:memory=64K,seed=3"), *b = make_filter("bloom:memory=64K,seed=4");
+    weir_filter *a = make_filter("bloom:memory=64K,seed=3"),
+                *b = make_filter("bloom:memory=64K,seed=4");
     assert_int_equal(weir_filter_merge(a, b, NULL), WEIR_ERR_MISMATCH);
     weir_filter_free(a), weir_filter_free(b);
 }
@@ -263,9 +269,9 @@ static void test_merge_is_union(void **state) {
 /* --- what every filter must do ------------------------------------------------------- */
 
 static const char *const some[] = {
-    "bloom:memory=8K,fpr=1%,seed=1,layout=classic",   "bloom:memory=8K,fpr=1%,seed=1,layout=block",
-    "bloom:memory=8K,fpr=1e-6,seed=1,layout=classic", "bloom:memory=8K,fpr=1e-6,seed=1,layout=block",
-    "bloom:capacity=5000,fpr=1e-3,seed=1"};
+    "bloom:memory=8K,fpr=1%,seed=1,layout=classic", "bloom:memory=8K,fpr=1%,seed=1,layout=block",
+    "bloom:memory=8K,fpr=1e-6,seed=1,layout=classic",
+    "bloom:memory=8K,fpr=1e-6,seed=1,layout=block", "bloom:capacity=5000,fpr=1e-3,seed=1"};
 enum { SOME = sizeof some / sizeof *some };
 
 static void test_batches(void **state) {

@@ -50,7 +50,8 @@ static void twin_decrement(twin *t, uint64_t hash) {
         for (unsigned i = 0; i < t->P; i++) twin_lower(t, (scale(random, t->m) + i) % t->m);
         return;
     }
-    uint64_t second = twin_mix(random), line = scale(hash, t->m / t->per_word / 8) * t->per_word * 8;
+    uint64_t second = twin_mix(random),
+             line = scale(hash, t->m / t->per_word / 8) * t->per_word * 8;
     for (unsigned w = 0; w < 8; w++) {
         uint64_t piece = (w < 4 ? random >> (16 * w) : second >> (16 * (w - 4))) & 0xffff;
         uint64_t from = piece * t->per_word / 65536, turned = (w + (random ^ second)) % 8;
@@ -88,7 +89,8 @@ static void compare_with_twin(const char *spec) {
         bool expected = twin_offer(&t, hash);
         assert_int_equal(offer_hash(f, hash), expected);
         if (i % 1000 == 999)
-            for (uint64_t c = 0; c < t.m; c++) assert_int_equal(cell_of(f, c, t.per_word), t.cells[c]);
+            for (uint64_t c = 0; c < t.m; c++)
+                assert_int_equal(cell_of(f, c, t.per_word), t.cells[c]);
     }
     assert_int_equal(weir__filter_check(f, NULL), WEIR_OK);
     free(t.cells);
@@ -98,14 +100,15 @@ static void compare_with_twin(const char *spec) {
 static void test_twin(void **state) {
     (void)state;
     static const char *const layouts[] = {"classic", "block"};
-    static const char *const more[] = {"max=1,fpr=10%",      "max=1,fpr=1%",      "max=1,fpr=1e-6",
-                                       "max=3,fpr=1%",       "max=7,fpr=10%",     "max=15,fpr=10%",
-                                       "max=1,fpr=20%,k=12", "max=3,fpr=1%,k=17", "max=7,fpr=40%,p=150",
-                                       "max=1,fpr=10%,p=512"};
+    static const char *const more[] = {
+        "max=1,fpr=10%",       "max=1,fpr=1%",       "max=1,fpr=1e-6",     "max=3,fpr=1%",
+        "max=7,fpr=10%",       "max=15,fpr=10%",     "max=1,fpr=20%,k=12", "max=3,fpr=1%,k=17",
+        "max=7,fpr=40%,p=150", "max=1,fpr=10%,p=512"};
     for (int l = 0; l < 2; l++)
         for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
             char spec[128];
-            snprintf(spec, sizeof spec, "stable:memory=2000,seed=9,layout=%s,%s", layouts[l], more[i]);
+            snprintf(spec, sizeof spec, "stable:memory=2000,seed=9,layout=%s,%s", layouts[l],
+                     more[i]);
             compare_with_twin(spec);
         }
 }
@@ -167,7 +170,8 @@ static void test_thesis_figures(void **state) {
     static const struct {
         double fps;
         unsigned max, low, high;
-    } cases[] = {{0.2, 1, 1, 2}, {0.1, 1, 2, 2}, {0.1, 3, 2, 3}, {0.01, 3, 4, 5}, {0.01, 1, 3, 3}, {0.01, 15, 6, 6}};
+    } cases[] = {{0.2, 1, 1, 2},  {0.1, 1, 2, 2},  {0.1, 3, 2, 3},
+                 {0.01, 3, 4, 5}, {0.01, 1, 3, 3}, {0.01, 15, 6, 6}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned best = 0;
         double least = 2;
@@ -205,7 +209,8 @@ static void zeros_on_the_way(const char *spec) {
         double expected = weir__stable_zeros_after(m, K, P, max_of(f), (double)done);
         snprintf(what, sizeof what, "zeros of %s after %.0f keys", spec + 7, (double)done);
         /* cells of a run or a key change together: allow for runs of P */
-        expect_within(what, 1 - info.fill, expected, sqrt(expected * (1 - expected) * (1 + P / 4) / m));
+        expect_within(what, 1 - info.fill, expected,
+                      sqrt(expected * (1 - expected) * (1 + P / 4) / m));
     }
     weir_filter_free(f);
 }
@@ -219,7 +224,8 @@ static void zeros_of_lines(const char *spec) {
     offer_keys(f, 2, 0, (uint64_t)(4 * m));
     weir_filter_get_info(f, &info);
     double expected = weir__stable_zeros(shape.m, k_of(f), p_of(f), max_of(f));
-    expect_within(spec, 1 - info.fill, expected, sqrt(expected * (1 - expected) * (1 + p_of(f) / 32.0) / m));
+    expect_within(spec, 1 - info.fill, expected,
+                  sqrt(expected * (1 - expected) * (1 + p_of(f) / 32.0) / m));
     weir_filter_free(f);
 }
 
@@ -290,7 +296,8 @@ static void test_deviation_from_3_12(void **state) {
             weir__stable_pair pair = weir__stable_plan(&s, 8192, fprs[i]);
             double bound = weir__stable_bound(&s, pair.K, pair.P);
             double eq_3_12 = weir__stable_fps(1e9, pair.K, pair.P, 1);
-            printf("# %s, 1K, fpr=%g: K=%u P=%u, rate %.4g, equation 3.12 for large m %.4g (%+.1f%%)\n",
+            printf("# %s, 1K, fpr=%g: K=%u P=%u, rate %.4g, equation 3.12 for large m %.4g "
+                   "(%+.1f%%)\n",
                    block ? "block" : "classic", fprs[i], pair.K, pair.P, bound, eq_3_12,
                    100 * (bound / eq_3_12 - 1));
             assert_true(bound <= fprs[i] && bound < 1.3 * eq_3_12);
@@ -307,7 +314,8 @@ static void test_skew_stays_below(void **state) {
         for (uint64_t i = 0; i < 200000; i++) offer_hash(f, skewed_key(1, i, 20000));
         double hits = 0, n = 0;
         for (uint64_t stretch = 0; stretch < 100; stretch++) {
-            for (uint64_t i = 0; i < 500; i++) offer_hash(f, skewed_key(1, 200000 + stretch * 500 + i, 20000));
+            for (uint64_t i = 0; i < 500; i++)
+                offer_hash(f, skewed_key(1, 200000 + stretch * 500 + i, 20000));
             hits += test_keys(f, 55, stretch * 1000, 1000), n += 1000;
         }
         expect_at_most(specs[s], hits, n, 0.05);
@@ -331,10 +339,8 @@ static void forgotten_after(const char *spec, uint64_t gap, bool print_only) {
     char what[160];
     snprintf(what, sizeof what, "forgotten by %s after %llu", spec + 7, (unsigned long long)gap);
     double formula = weir__stable_fnr(m, k_of(f), p_of(f), max_of(f), (double)gap, 0);
-    if (print_only)
-        printf("# %-58s %.5g, formula %.5g\n", what, lost / n, formula);
-    else
-        expect_rate(what, lost, n, formula);
+    if (print_only) printf("# %-58s %.5g, formula %.5g\n", what, lost / n, formula);
+    else expect_rate(what, lost, n, formula);
     weir_filter_free(f);
 }
 
@@ -361,7 +367,8 @@ static void test_options(void **state) {
     f = make_filter("stable:memory=1M,fpr=10%,p=9,seed=1");
     assert_int_equal(p_of(f), 9);
     weir_filter_free(f);
-    f = make_filter("stable:memory=1M,fpr=12%,k=2,p=4,seed=1,layout=classic"); /* the thesis's setting */
+    f = make_filter(
+        "stable:memory=1M,fpr=12%,k=2,p=4,seed=1,layout=classic"); /* the thesis's setting */
     assert_int_equal(p_of(f), 4);
     weir_filter_free(f);
 
@@ -382,7 +389,8 @@ static void test_options(void **state) {
 static void test_merge_is_refused(void **state) {
     (void)state;
     weir_error err;
-    weir_filter *a = make_filter("stable:memory=4K,seed=1"), *b = make_filter("stable:memory=4K,seed=1");
+    weir_filter *a = make_filter("stable:memory=4K,seed=1"),
+                *b = make_filter("stable:memory=4K,seed=1");
     assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_UNSUPPORTED);
     assert_non_null(strstr(err.message, "fuller"));
     weir_filter_free(a), weir_filter_free(b);
@@ -412,11 +420,13 @@ static void test_info(void **state) {
     weir_filter_free(f);
 }
 
-static const char *const some[] = {
-    "stable:memory=8K,fpr=10%,seed=1,layout=classic",  "stable:memory=8K,fpr=10%,seed=1,layout=block",
-    "stable:memory=8K,fpr=1e-6,seed=1,layout=classic", "stable:memory=8K,fpr=1e-6,seed=1,layout=block",
-    "stable:memory=8K,fpr=1%,max=3,seed=1",            "stable:memory=8K,fpr=1%,max=7,seed=1",
-    "stable:memory=8K,fpr=1%,max=7,seed=1,layout=classic"};
+static const char *const some[] = {"stable:memory=8K,fpr=10%,seed=1,layout=classic",
+                                   "stable:memory=8K,fpr=10%,seed=1,layout=block",
+                                   "stable:memory=8K,fpr=1e-6,seed=1,layout=classic",
+                                   "stable:memory=8K,fpr=1e-6,seed=1,layout=block",
+                                   "stable:memory=8K,fpr=1%,max=3,seed=1",
+                                   "stable:memory=8K,fpr=1%,max=7,seed=1",
+                                   "stable:memory=8K,fpr=1%,max=7,seed=1,layout=classic"};
 enum { SOME = sizeof some / sizeof *some };
 
 static void test_batches(void **state) {

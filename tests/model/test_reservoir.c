@@ -1,0 +1,366 @@
+/* test_reservoir.c - the reservoir sampling Bloom filter against a slow twin, the
+ * paper's tables, and what could be saved of its formulas. */
+#include "filter/reservoir.h"
+#include "theory.h"
+
+enum { K_PLACE = WEIR__OPT_OWN, PSTAR, READING, AIM };
+
+static unsigned k_of(const weir_filter *f) { return (unsigned)weir__opt_whole(f, K_PLACE); }
+
+/* --- the twin: a byte for each bit ------------------------------------------------- */
+
+typedef struct {
+    unsigned char *bits;
+    uint64_t s, rng, i;
+    unsigned k;
+    double pstar;
+    bool text;
+} twin;
+
+static uint64_t twin_mix(uint64_t x) {
+    x ^= x >> 30, x *= UINT64_C(0xbf58476d1ce4e5b9);
+    x ^= x >> 27, x *= UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+static uint64_t twin_scale(uint64_t word, uint64_t range) {
+    return (uint64_t)((unsigned __int128)word * range >> 64);
+}
+static uint64_t twin_place(const twin *t, uint64_t word, unsigned j) {
+    uint64_t x = word + j * (twin_mix(word) | 1);
+    unsigned __int128 product = (unsigned __int128)x * UINT64_C(0xd6e8feb86659fd93);
+    return j * t->s + twin_scale((uint64_t)product ^ (uint64_t)(product >> 64), t->s);
+}
+
+/* The first set bit of filter j from a place on, looking through 64 words. */
+static void twin_clear_set_bit(twin *t, unsigned j, uint64_t from) {
+    uint64_t words = 0;
+    for (uint64_t at = from;;) {
+        if (t->bits[at]) {
+            t->bits[at] = 0;
+            return;
+        }
+        uint64_t next = at + 1 == (j + 1) * t->s ? j * t->s : at + 1;
+        if (next / 64 != at / 64 || next < at) words++;
+        if (words == 64) return;
+        at = next;
+    }
+}
+
+static bool twin_offer(twin *t, uint64_t hash) {
+    bool all = true;
+    uint64_t random = twin_mix(t->rng += UINT64_C(0x9e3779b97f4a7c15)), i = ++t->i;
+    for (unsigned j = 0; j < t->k; j++) all &= t->bits[twin_place(t, hash, j)];
+    bool drawn = i <= t->s || twin_scale(random, i) < t->s;
+    bool forced = !drawn && !all && (double)t->s / (double)i <= t->pstar;
+    for (unsigned j = 0; j < t->k; j++) {
+        uint64_t mine = twin_place(t, hash, j), other = twin_place(t, twin_mix(random), j);
+        if (drawn && (!t->text || i > t->s)) t->bits[other] = 0;
+        if (forced && !t->bits[mine]) twin_clear_set_bit(t, j, other);
+        if (drawn || forced) t->bits[mine] = 1;
+    }
+    return all;
+}
+
+static void compare_with_twin(const char *spec, uint64_t keys) {
+    weir_filter *f = make_filter(spec);
+    uint64_t bits = f->cells_bytes * 8;
+    twin t = {.bits = calloc(bits, 1), .k = k_of(f), .pstar = weir__opt_rate(f, PSTAR)};
+    t.s = bits / t.k;
+    t.rng = *weir__filter_state(f);
+    t.text = weir__opt_whole(f, READING) == 1;
+    for (uint64_t i = 0; i < keys; i++) {
+        uint64_t hash = skewed_key(3, i, 20000);
+        bool expected = twin_offer(&t, hash);
+        assert_int_equal(offer_hash(f, hash), expected);
+    }
+    for (uint64_t i = 0; i < bits; i++) assert_int_equal(f->cells[i / 8] >> (i % 8) & 1, t.bits[i]);
+    assert_int_equal(weir__filter_check(f, NULL), WEIR_OK);
+    free(t.bits);
+    weir_filter_free(f);
+}
+
+static void test_twin(void **state) {
+    (void)state;
+    static const char *const readings[] = {"tables", "text"};
+    static const char *const more[] = {"k=1",  "k=2",        "k=3", "k=16,pstar=50%",
+                                       "k=64", "k=3,pstar=1"};
+    for (int r = 0; r < 2; r++)
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+            char spec[128];
+            snprintf(spec, sizeof spec, "reservoir:memory=1K,seed=9,reading=%s,%s", readings[r],
+                     more[i]);
+            compare_with_twin(spec, 30000);
+        }
+    /* few keys for long, then many: hardly a set bit to be found */
+    weir_filter *f = make_filter("reservoir:memory=64K,k=2,seed=1,pstar=100%,reading=text");
+    for (int i = 0; i < 300000; i++) offer_hash(f, 12345);
+    offer_keys(f, 1, 0, 200000);
+    weir_filter_info info;
+    weir_filter_get_info(f, &info);
+    printf("# after one key 300000 times and 200000 others: fill %.3f\n", info.fill);
+    assert_true(info.fill > 0.01);
+    weir_filter_free(f);
+}
+
+/* --- the paper's tables -------------------------------------------------------------- */
+
+/* Uniform draws: false negatives and positives in percent. */
+static void measure(const char *spec, uint64_t draws, uint64_t universe, double *fnr, double *fpr) {
+    weir_filter *f = make_filter(spec);
+    unsigned char *came = calloc(universe, 1);
+    uint64_t keys[1024], hashes[1024], verdicts[16];
+    double firsts = 0, repeats = 0, false_seen = 0, false_new = 0;
+    for (uint64_t at = 0; at < draws; at += 1024) {
+        for (uint64_t i = 0; i < 1024; i++) {
+            keys[i] = twin_scale(test_word(17, at + i), universe);
+            hashes[i] = test_word(18, keys[i]);
+        }
+        weir_filter_offer_batch(f, &(weir_batch){.count = 1024, .hashes = hashes}, verdicts);
+        for (uint64_t i = 0; i < 1024; i++) {
+            bool seen = verdicts[i / 64] >> (i % 64) & 1;
+            if (came[keys[i]]) {
+                repeats++, false_new += !seen;
+            } else {
+                firsts++, false_seen += seen;
+            }
+            came[keys[i]] = 1;
+        }
+    }
+    *fnr = 100 * false_new / repeats, *fpr = 100 * false_seen / firsts;
+    free(came);
+    weir_filter_free(f);
+}
+
+/* Streams are scaled down (draws, keys and bits alike), which leaves the rates
+ * as they were but for chance. `far`: how far off we may be, in points. */
+static void test_tables(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t draws, universe, bits;
+        unsigned k;
+        double fnr, fpr, far_fnr, far_fpr;
+    } rows[] = {
+        {"table 2 row 1", 100000, 170000, 16384, 3, 84.49, 11.22, 0.7, 0.7},
+        {"table 2 row 2", 100000, 170000, 65536, 3, 74.85, 8.384, 0.7, 0.7},
+        {"table 2 row 3", 100000, 170000, 4194304, 3, 6.29, 0.00263, 0.7, 0.02},
+        {"table 3 row 1, 1/10", 1000000, 630000, 1638, 3, 87.52, 12.464, 0.7, 0.7},
+        {"table 3 row 2, 1/10", 1000000, 630000, 26214, 3, 86.89, 12.12, 0.7, 0.7},
+        {"table 3 row 3, 1/10", 1000000, 630000, 419430, 3, 77.73, 7.914, 0.9, 0.7},
+        {"table 4 row 3, 1/1000", 695000, 104000, 1073741, 2, 23.12, 0.89, 0.7, 0.15},
+        {"table 4 row 4, 1/1000", 695000, 104000, 4294967, 2, 7.37, 0.072, 0.4, 0.04},
+        {"table 5 row 1, 1/1000", 1000000, 100000, 67108, 2, 67.66, 10.262, 0.7, 100},
+        {"table 5 row 2, 1/1000", 1000000, 100000, 1073741, 2, 23.47, 0.83, 0.7, 0.15},
+        {"table 5 row 3, 1/1000", 1000000, 100000, 4294967, 2, 7.53, 0.0664, 0.4, 0.04},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char spec[128];
+        double fnr, fpr, text_fnr, text_fpr;
+        snprintf(spec, sizeof spec, "reservoir:memory=%llu,k=%u,seed=1",
+                 (unsigned long long)(rows[i].bits / 8 < 1024 ? 1024 : rows[i].bits / 8),
+                 rows[i].k);
+        uint64_t draws = rows[i].draws, universe = rows[i].universe;
+        if (rows[i].bits / 8 < 1024) draws *= 5, universe *= 5; /* the least memory there is */
+        measure(spec, draws, universe, &fnr, &fpr);
+        strcat(spec, ",reading=text");
+        measure(spec, draws, universe, &text_fnr, &text_fpr);
+        printf("# %-22s fnr/fpr %6.2f %8.4f, paper %6.2f %8.4f, by the text %6.2f %8.4f\n",
+               rows[i].name, fnr, fpr, rows[i].fnr, rows[i].fpr, text_fnr, text_fpr);
+        assert_true(fabs(fnr - rows[i].fnr) < rows[i].far_fnr);
+        assert_true(fabs(fpr - rows[i].fpr) < rows[i].far_fpr);
+        if (strstr(rows[i].name, "2 row 3") || strstr(rows[i].name, "5 row 3"))
+            assert_true(text_fnr == 0); /* so the text is not what was run */
+    }
+}
+
+/* --- formulas --------------------------------------------------------------------- */
+
+static void test_equations(void **state) {
+    (void)state;
+    /* 5.27: the k of the paper's threshold, and its mean with 1 */
+    assert_true(fabs(weir__reservoir_k(0.1) - 5.0201) < 0.001);
+    assert_true(fabs(pow(1 - exp(-1), weir__reservoir_k(0.003)) - 0.003) < 1e-9);
+
+    /* 5.18 to 5.21 added up give 5.22; and the variance as derived */
+    for (double ones = 0; ones <= 40; ones += 8) {
+        double s = 40, p = 0.3, l = ones;
+        double down = p * l * (l - 1) / (s * s), up = p * (s - l) / s * (s - l) / s;
+        double stay = 1 - p + p * (l * (s - l + 1) / (s * s) + l * (s - l) / (s * s));
+        if (l > 0) assert_true(fabs(down + stay + up - 1) < 0.02); /* 5.20 is off by (s-l)/s^2 */
+        double mean = l + up - down, variance = up + down - (up - down) * (up - down);
+        assert_true(fabs(weir__reservoir_ones_next(l, s, p) - mean) < 1e-9);
+        assert_true(fabs(weir__reservoir_ones_variance(l, s, p) - variance) < 1e-9);
+    }
+    double fixed = 1000 / (2 - 1 / 1000.0);
+    assert_true(fabs(weir__reservoir_ones_next(fixed, 1000, 0.5) - fixed) < 1e-9);
+
+    /* the share of ones in closed form is 5.22 step by step */
+    double s = 5000, ones = 0;
+    for (double i = 1; i <= 50000; i++) {
+        ones = weir__reservoir_ones_next(ones, s, fmin(1, s / i));
+        if (fmod(i, 5000) == 0) assert_true(fabs(ones / s - weir__reservoir_fill(i, s)) < 2e-4);
+    }
+}
+
+/* One step, many times: 5.22 and 5.24. */
+static void test_one_step(void **state) {
+    (void)state;
+    for (int drawn = 1; drawn <= 4; drawn++) {
+        spread change = {0};
+        double s = 8192, expected_variance = 0;
+        weir_filter *f = make_filter("reservoir:memory=1K,k=1,seed=1,pstar=0.0001%");
+        offer_keys(f, 1, 0, (uint64_t)(drawn * 3000));
+        for (int i = 0; i < 20000; i++) {
+            double before = 0, after = 0;
+            for (int b = 0; b < 1024; b++) before += __builtin_popcount(f->cells[b]);
+            double p = fmin(1, s / ((double)f->offered + 1));
+            offer_hash(f, test_word(2, (uint64_t)i));
+            for (int b = 0; b < 1024; b++) after += __builtin_popcount(f->cells[b]);
+            spread_add(&change, after - weir__reservoir_ones_next(before, s, p));
+            expected_variance += weir__reservoir_ones_variance(before, s, p) / 20000;
+        }
+        double variance = change.squares / change.n;
+        expect_within("5.22, mean of a step less its formula", spread_mean(&change), 0,
+                      sqrt(expected_variance / change.n));
+        printf("# 5.24, variance of a step: %.4f, formula %.4f\n", variance, expected_variance);
+        assert_true(fabs(variance / expected_variance - 1) < 0.05);
+        weir_filter_free(f);
+    }
+}
+
+/* Fill, false positives and false negatives along a uniform stream. */
+static void test_rates_along_a_stream(void **state) {
+    (void)state;
+    enum { UNIVERSE = 400000, FILTERS = 60 }; /* many keys to a bit, as the formulas suppose */
+    static const uint64_t lengths[] = {5000, 20000, 80000, 200000};
+    spread fill[4] = {{0}}, fpr[4] = {{0}}, fnr[4] = {{0}};
+    double s = 0, k = 3;
+    unsigned char *came = malloc(UNIVERSE);
+    for (uint64_t seed = 0; seed < FILTERS; seed++) {
+        char spec[96];
+        snprintf(spec, sizeof spec, "reservoir:memory=1K,k=3,pstar=1e-6,seed=%llu",
+                 (unsigned long long)seed);
+        weir_filter *f = make_filter(spec);
+        memset(came, 0, UNIVERSE);
+        s = (double)(f->cells_bytes * 8 / 3);
+        uint64_t done = 0;
+        for (int l = 0; l < 4; l++) {
+            for (; done < lengths[l]; done++) {
+                uint64_t key = twin_scale(test_word(seed + 500, done), UNIVERSE);
+                came[key] = 1;
+                offer_hash(f, test_word(3, key));
+            }
+            weir_filter_info info;
+            weir_filter_get_info(f, &info);
+            spread_add(&fill[l], info.fill);
+            spread_add(&fpr[l], test_keys(f, 4, 0, 4000) / 4000);
+            double lost = 0, n = 0;
+            for (uint64_t key = seed; key < UNIVERSE; key += 97)
+                if (came[key]) lost += !test_hash(f, test_word(3, key)), n++;
+            spread_add(&fnr[l], lost / n);
+        }
+        weir_filter_free(f);
+    }
+    free(came);
+    for (int l = 0; l < 4; l++) {
+        char what[80];
+        double i = (double)lengths[l];
+        snprintf(what, sizeof what, "fill after %.0f keys (s = %.0f)", i, s);
+        expect_mean(what, &fill[l], weir__reservoir_fill(i, s));
+        snprintf(what, sizeof what, "false positives after %.0f keys", i);
+        expect_mean(what, &fpr[l], weir__reservoir_fpr(i, s, k));
+        snprintf(what, sizeof what, "false negatives after %.0f keys of %d", i, UNIVERSE);
+        expect_mean(what, &fnr[l], weir__reservoir_fnr(i, s, k, UNIVERSE));
+    }
+}
+
+/* aim=fpr keeps the bound at every time; the paper's mean does not. */
+static void test_bound(void **state) {
+    (void)state;
+    static const char *const readings[] = {"tables", "text"};
+    static const double fprs[] = {0.1, 0.01};
+    for (int r = 0; r < 2; r++)
+        for (int i = 0; i < 2; i++) {
+            char spec[128];
+            snprintf(spec, sizeof spec, "reservoir:memory=8K,fpr=%g,aim=fpr,seed=1,reading=%s",
+                     fprs[i], readings[r]);
+            weir_filter *f = make_filter(spec);
+            for (uint64_t at = 0; at < 1000000; at += 50000) {
+                offer_keys(f, 1, at, 50000);
+                double hits = test_keys(f, 2, 0, 20000);
+                if (hits / 20000 > fprs[i] || at == 950000)
+                    expect_at_most(spec, hits, 20000, fprs[i]);
+            }
+            weir_filter_free(f);
+        }
+}
+
+/* --- options ---------------------------------------------------------------------- */
+
+static void test_options(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        unsigned k;
+    } cases[] = {
+        {"reservoir:memory=1K,fpr=10%", 3},         {"reservoir:memory=1K,fpr=10%,aim=fpr", 6},
+        {"reservoir:memory=1K,fpr=10%,aim=fnr", 1}, {"reservoir:memory=1K,fpr=1%", 6},
+        {"reservoir:memory=1K,fpr=0.0001%", 16},    {"reservoir:memory=1K,fpr=50%", 1},
+        {"reservoir:memory=1K,fpr=10%,k=7", 7}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weir_filter *f = make_filter(cases[i].spec);
+        assert_int_equal(k_of(f), cases[i].k);
+        weir_filter_free(f);
+    }
+    expect_refused("reservoir:k=0", "out of range", "k=");
+    expect_refused("reservoir:k=65", "out of range", "k=");
+    expect_refused("reservoir:pstar=0", "pstar", "pstar=");
+    expect_refused("reservoir:pstar=1.5", "pstar", NULL);
+    expect_refused("reservoir:reading=table", "did you mean 'tables'", "reading=");
+    expect_refused("reservoir:aim=low", "aim", "aim=");
+
+    weir_error err;
+    weir_filter *a = make_filter("reservoir:memory=1K,seed=1"),
+                *b = make_filter("reservoir:memory=1K,seed=1");
+    assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_UNSUPPORTED);
+    weir__filter_state(a)[1] = 5; /* keys counted, none offered */
+    assert_int_equal(weir__filter_check(a, NULL), WEIR_ERR_CORRUPT);
+    weir_filter_free(a), weir_filter_free(b);
+}
+
+static const char *const some[] = {"reservoir:memory=1K,fpr=10%,seed=1",
+                                   "reservoir:memory=1K,fpr=1e-6,seed=1",
+                                   "reservoir:memory=1K,fpr=10%,seed=1,reading=text",
+                                   "reservoir:memory=4K,fpr=1e-9,aim=fpr,seed=1",
+                                   "reservoir:memory=1K,fpr=10%,seed=1,reading=text,pstar=80%"};
+enum { SOME = sizeof some / sizeof *some };
+
+static void test_batches(void **state) {
+    (void)state;
+    for (int i = 0; i < SOME; i++) expect_batch_independence(some[i]);
+}
+static void test_test(void **state) {
+    (void)state;
+    for (int i = 0; i < SOME; i++) expect_test_agrees(some[i]);
+}
+static void test_survival(void **state) {
+    (void)state;
+    for (int i = 0; i < SOME; i++) expect_survives(some[i]);
+    expect_details(some[0], 5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_twin),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_equations),
+        cmocka_unit_test(test_one_step),
+        cmocka_unit_test(test_rates_along_a_stream),
+        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_test),
+        cmocka_unit_test(test_survival),
+    };
+    return cmocka_run_group_tests(tests, NULL, remove_scratch);
+}

@@ -326,6 +326,7 @@ typedef struct {
     const char *keys; /* "batched", "single" */
     const tally *t;
     double rate, share, bits; /* keys a second, of the machine's, per key held */
+    bool reached;             /* the state that the phase is about */
 } result;
 
 static void print_result(const result *r) {
@@ -355,26 +356,37 @@ static void print_result(const result *r) {
     print_cells(cells);
 }
 
-/* What the default filter must and should reach, remembered for the end. */
-static struct { char text[256]; } verdict[8];
-static unsigned verdicts;
+/* Lines for below the table. */
+static char notes[32][192];
+static unsigned note_count;
 
+__attribute__((format(printf, 1, 2))) static void add_note(const char *format, ...) {
+    va_list list;
+    if (note_count == sizeof notes / sizeof *notes) return;
+    va_start(list, format);
+    vsnprintf(notes[note_count++], sizeof *notes, format, list);
+    va_end(list);
+}
+
+static void print_notes(void) {
+    for (unsigned i = 0; i < note_count; i++)
+        printf("%s%s\n", i && !markdown ? "" : "\n", notes[i]);
+}
+
+/* What the default filter must and should reach. */
 static void judge(const result *r) {
     const double must = 0.5, aim = 0.7;
-    double share = r->share;
-    if (verdicts == sizeof verdict / sizeof *verdict) return;
-    snprintf(verdict[verdicts++].text, sizeof verdict->text,
-             "%-4s  recent, batched, 512M, %s: %.0f%% of the machine's rate (must 50%%, aim 70%%)",
-             share >= aim    ? "AIM"
-             : share >= must ? "PASS"
-                             : "MISS",
-             r->phase, 100 * share);
+    add_note("%-4s  recent, batched, 512M, %s: %.0f%% of the machine's rate (must 50%%, aim 70%%)",
+             r->share >= aim    ? "AIM"
+             : r->share >= must ? "PASS"
+                                : "MISS",
+             r->phase, 100 * r->share);
 }
 
 static void report(const result *r) {
     print_result(r);
-    if (!strcmp(r->c->label, "recent") && !r->c->single && r->c->bytes == (uint64_t)512 << 20)
-        judge(r);
+    bool judged = !strcmp(r->c->label, "recent") && !r->c->single;
+    if (judged && r->reached && r->c->bytes == (uint64_t)512 << 20) judge(r);
 }
 
 /* ---- phases ---- */
@@ -423,6 +435,16 @@ static void fill_once(bout *b, tally *batched, tally *single) {
 }
 
 static double mean_rate(const tally *t) { return (double)t->keys / t->seconds; }
+
+/* Whether it got where it should. A filter that was too slow: say how far it came. */
+static bool reached(const bout *b, uint64_t wanted, const char *state) {
+    if (b->keys.newest >= wanted || is_full(&b->single, b->keys.newest)) return true;
+    char size[32];
+    add_note("%s, %s: out of patience at %.0f%% of the keys that make it %s", b->single.label,
+             weir_print_size(size, b->single.bytes),
+             100.0 * (double)b->keys.newest / (double)wanted, state);
+    return false;
+}
 
 static void report_filling(const bout *b, const tally *t, bool single, double bits) {
     const contestant *c = single ? &b->single : &b->batched;
@@ -487,13 +509,6 @@ static void bench_full(bout *b) {
     report_full(b, &single, true, bits);
 }
 
-/* A filter that was too slow to get where it should: say how far it came. */
-static void confess(const bout *b, uint64_t wanted, const char *state) {
-    if (b->keys.newest >= wanted || is_full(&b->single, b->keys.newest)) return;
-    printf("%s%s: out of patience at %.0f%% of the keys that make it %s\n", markdown ? "\n" : "",
-           b->single.label, 100.0 * (double)b->keys.newest / (double)wanted, state);
-}
-
 static void run_bout(bout *b, const contestant *machine) {
     b->machine = *machine;
     b->keys = key_stream_of(7);
@@ -555,8 +570,7 @@ static void bench_libbloom(const contestant *machine, double fpr) {
     double bits = (double)machine->bytes * 8, per_key = log2(1 / fpr) / log(2);
     struct bloom bloom;
     if (bits > 0x7ffff000) {
-        printf("%slibbloom: its sizes are ints, so that it ends below 256M\n",
-               markdown ? "\n" : "");
+        add_note("libbloom: its sizes are ints, so that it ends below 256M");
         return;
     }
     if (bloom_init(&bloom, (int)(bits / per_key), fpr)) bench_die("libbloom refused its size");
@@ -564,7 +578,7 @@ static void bench_libbloom(const contestant *machine, double fpr) {
     uintptr_t to = ((uintptr_t)bloom.bf + (uintptr_t)bloom.bytes) & ~(page - 1);
     if (to > from) madvise((void *)from, to - from, MADV_HUGEPAGE);
     bout b = {.single = {.label = "libbloom",
-                         .bytes = (uint64_t)bloom.bytes,
+                         .bytes = machine->bytes,
                          .bound = fpr,
                          .bloom = &bloom,
                          .single = true}};
@@ -651,9 +665,7 @@ static void bench_filters(settings *s) {
     if (markdown) puts("");
     print_heading();
     for (unsigned i = 0; i < s->size_count; i++) bench_size(s->sizes[i], s->filter, s->fpr);
-    if (verdicts) puts("");
-    for (unsigned i = 0; i < verdicts; i++)
-        printf("%s%s\n", markdown ? "    " : "", verdict[i].text);
+    print_notes();
 }
 
 static void bench_snapshots(settings *s) {

@@ -145,8 +145,8 @@ static inline void print_snapshot(const char *folder, uint64_t bytes, const doub
 static inline void snapshot_verdict(const char *what, double share, const char *folder,
                                     bool markdown) {
     printf("%s%-4s  snapshot, %s (%.*s): %.0f%% of the plain speed (must 50%%)\n",
-           markdown ? "\n    " : "", share >= 0.5 ? "PASS" : "MISS", what, label_length(folder),
-           folder, 100 * share);
+           markdown ? "\n" : "", share >= 0.5 ? "PASS" : "MISS", what, label_length(folder), folder,
+           100 * share);
 }
 
 static inline void snapshot_bench(uint64_t bytes, const char *const *folders, unsigned count,
@@ -159,7 +159,7 @@ static inline void snapshot_bench(uint64_t bytes, const char *const *folders, un
         snapshot_rounds(filter, bytes, folder_path(folders[i]), rounds, best[i], worst[i]);
         print_snapshot(folders[i], bytes, best[i], worst[i], markdown);
     }
-    puts("");
+    if (!markdown) puts("");
     for (unsigned i = 0; i < count; i++) {
         snapshot_verdict("save", best[i][WRITE] / best[i][SAVE], folders[i], markdown);
         snapshot_verdict("load", best[i][READ] / best[i][LOAD], folders[i], markdown);

@@ -504,7 +504,7 @@ static const opt_section dedup_sections[] = {
     {"FILES",
      "= FILE.lock\nbeside a state file while a run uses it; one that was left behind by a killed "
      "run is harmless\n\n"
-     "= .FILE.weir-XXXXXX\nan output file under way, in the directory of FILE; a killed run may "
+     "= .FILE.weir-XXXXXX\nan output file under way, or the one that it replaces; a killed run may "
      "leave it behind"},
     {"NOTES",
      "Compressed output ends a gzip member or zstd frame at each save, so that it can be cut "

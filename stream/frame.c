@@ -96,7 +96,7 @@ record_failure(stream_framer *f, stream_block *block, size_t i, const char *form
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     stream__fail(&f->failure, 0, "record %llu of " STREAM_NAME_FORMAT " (at byte %llu) %s",
-                 (unsigned long long)record, file, (unsigned long long)offset, what);
+                 (unsigned long long)record, stream__label(file), (unsigned long long)offset, what);
     f->failure.record = record;
     f->failure.offset = offset;
     snprintf(f->failure.file, sizeof f->failure.file, "%s", file);

@@ -31,10 +31,15 @@
 #include "stream_internal.h"
 
 enum {
-    BLOCK_SIZE = 256 * 1024, /* measured: larger ones leave the second-level cache */
+    /* Measured: one thread wants the block to stay in its second-level cache; a few want to
+     * wake each other less often; for many, memory counts. */
+    BLOCK_SIZE = 256 * 1024,
+    FEW_THREADS = 3,
+    FEW_THREADS_BLOCK_SIZE = 512 * 1024,
     RECORDS_PER_BLOCK = 16384,
     LEAST_BLOCK = 16,
-    MOST_THREADS = 64
+    MOST_SLOTS = 12,
+    MOST_THREADS = 8 /* framing, which is done by one at a time, feeds no more */
 };
 
 struct stream_reader {
@@ -62,7 +67,7 @@ struct stream_reader {
     bool waits;           /* framing waits for input */
     bool holding;         /* the caller has the block taken - 1 */
     pthread_t *threads;
-    size_t thread_count;
+    size_t wanted, thread_count; /* besides the caller */
 
     _Atomic uint64_t records, bytes;
 };
@@ -242,7 +247,7 @@ void stream_record_error(const stream_reader *r, const stream_batch *batch, size
     char place[40] = "";
     if (where != offset) snprintf(place, sizeof place, " (byte %llu)", (unsigned long long)where);
     stream__fail(err, 0, "record %llu of " STREAM_NAME_FORMAT " (at byte %llu): %s%s",
-                 (unsigned long long)record, batch->file, (unsigned long long)offset,
+                 (unsigned long long)record, stream__label(batch->file), (unsigned long long)offset,
                  texts[marked ? block->reason[i] : REASON_NONE], place);
     err->record = record;
     err->offset = where;
@@ -300,14 +305,17 @@ static stream_status check_files(stream_reader *r, stream_error *err) {
 }
 
 static stream_status make_slots(stream_reader *r, stream_error *err) {
-    size_t size = r->options.block_size ? r->options.block_size : BLOCK_SIZE;
-    if (size < LEAST_BLOCK) size = LEAST_BLOCK;
-    size_t records = size >= BLOCK_SIZE / 4 ? RECORDS_PER_BLOCK : 128;
     unsigned threads = r->options.threads < 1 ? 1 : r->options.threads;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     r->threaded = threads > 1;
+    size_t size = r->options.block_size;
+    if (!size) size = r->threaded && threads <= FEW_THREADS ? FEW_THREADS_BLOCK_SIZE : BLOCK_SIZE;
+    if (size < LEAST_BLOCK) size = LEAST_BLOCK;
+    size_t records = size >= BLOCK_SIZE / 4 ? RECORDS_PER_BLOCK : 128;
     r->thread_count = 0;
-    r->slots = threads == 1 ? 1 : 2 * threads + 6;
+    r->slots = threads == 1 ? 1 : 2 * threads + 2;
+    if (r->slots > MOST_SLOTS) r->slots = MOST_SLOTS;
+    r->wanted = threads - 1;
     r->blocks = calloc(r->slots, sizeof *r->blocks);
     r->threads = calloc(threads, sizeof *r->threads);
     if (!r->blocks || !r->threads) return stream__no_memory(err);
@@ -328,8 +336,7 @@ static stream_status start_threads(stream_reader *r, stream_error *err) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = 0;
-    size_t wanted = r->slots / 2 - 4; /* the caller is one */
-    while (r->thread_count < wanted && !failed) {
+    while (r->thread_count < r->wanted && !failed) {
         failed = pthread_create(&r->threads[r->thread_count], NULL, worker, r);
         if (!failed) r->thread_count++;
     }

@@ -48,7 +48,7 @@ static bool is_stdin(const char *name) { return !strcmp(name, "-"); }
 static source_status fail(stream_source *s, stream_error *err, int os_error, const char *what,
                           const char *advice) {
     stream__fail(err, os_error, "cannot read " STREAM_NAME_FORMAT ": %s%s%s",
-                 is_stdin(s->name) ? "standard input" : s->name, what, *advice ? "; " : "", advice);
+                 stream__label(s->name), what, *advice ? "; " : "", advice);
     strncpy(err->file, s->name, sizeof err->file - 1);
     return SOURCE_FAILED;
 }

@@ -36,6 +36,10 @@ stream_status stream__no_memory(stream_error *err) {
                         "programs, or lower --memory or --threads");
 }
 
+const char *stream__label(const char *file) {
+    return strcmp(file, "-") != 0 ? file : "standard input";
+}
+
 bool stream__buffer_reserve(stream_buffer *b, size_t more) {
     if (b->room - b->length >= more) return true;
     size_t room = b->room ? b->room : 256;
@@ -397,7 +401,8 @@ static stream_status unknown_column(const key_plan *plan, const char *wanted,
     }
     stream__buffer_release(&value);
     return stream__fail(err, 0, "no column '%.80s' in " STREAM_NAME_FORMAT "%s (its columns: %s)",
-                        wanted, file, did_you_mean(wanted, names, hint, sizeof hint), list);
+                        wanted, stream__label(file), did_you_mean(wanted, names, hint, sizeof hint),
+                        list);
 }
 
 stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size_t length,

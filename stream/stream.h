@@ -148,7 +148,7 @@ typedef struct {
     uint64_t (*hash)(const void *context, const void *key, size_t length);
     const void *hash_context;
 
-    unsigned threads;      /* in all, the caller's included; default 1 */
+    unsigned threads;      /* in all, the caller's included; default 1, more than 8 are as 8 */
     stream_position start; /* where to begin: for resuming; default the beginning */
     size_t block_size;     /* bytes read at once; 0: the measured best. Tests use tiny ones */
 } stream_options;

@@ -37,6 +37,9 @@
 __attribute__((format(printf, 3, 4))) stream_status stream__fail(stream_error *err, int os_error,
                                                                  const char *format, ...);
 
+/* How a file is called in messages. */
+const char *stream__label(const char *file);
+
 /* Put a name into an error's message, cut if it is very long. */
 #define STREAM_NAME_FORMAT "'%.200s'"
 

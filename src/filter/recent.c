@@ -272,13 +272,13 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
         if (m[i] < m[best]) best = i;
     double lead = (double)m[now] - (double)m[best], leaders = (double)(f->lines / f->duel_period);
     /* of the verdicts, and of the keys that happen to fall to the leading lines */
-    double noise = sqrt((double)(m[now] + m[best])) + 0.12 * (double)m[now] / sqrt(leaders);
+    double noise = sqrt((double)(m[now] + m[best])) + 0.04 * (double)m[now] / sqrt(leaders);
     if (lead > 2.5 * noise) f->state.winner = best;
     /* After long overload, where the shared form is no better the others are faster;
      * in a small filter there are too few leaders to say so and speed matters less. */
     best = m[PACKED] < m[ORDERED] ? PACKED : ORDERED;
     if (now == SHARED && f->lines >= MANY_LINES &&
-        f->state.forgotten / f->lines > 4 * f->shape.shared.fair &&
+        f->state.forgotten / f->lines > f->shape.shared.fair &&
         (double)m[SHARED] > (double)m[best] - noise)
         f->state.winner = best;
     if (m[now] > 100000)

@@ -240,25 +240,42 @@ static double classic_bound(const weir__stable_shape *s, unsigned K, unsigned P)
     return pow(filled, K) * pow(excess, 0.5 * K * (K - 1.0));
 }
 
-/* In a line a key has K/8 cells in each word and one more in K%8 words in a
- * row. Two of its cells in one word meet as in a small array; two in words a
- * distance apart are tied only by the keys that set both. */
-static double block_bound(const weir__stable_shape *s, unsigned K, unsigned P) {
+/* What n things do that are dealt to the eight words of a line one by one, from
+ * a random word on: each word gets n/8, and n%8 words in a row one more. The
+ * chance that a certain cell of each of two words a distance apart is met, where
+ * `few` and `many` are the chances within a word that gets n/8 or one more. */
+static double both_met(unsigned n, unsigned distance, double few, double many) {
+    double more = n % LINE_WORDS, d = distance;
+    double two = (fmax(0, more - d) + fmax(0, more - (LINE_WORDS - d))) / LINE_WORDS;
+    double one = more / LINE_WORDS - two;
+    return two * many * many + 2 * one * few * many + (1 - two - 2 * one) * few * few;
+}
+
+/* How many pairs of a key's cells stand in words this far apart, of the two
+ * ways around the line one. */
+static double pairs_at(unsigned K, unsigned distance) {
     unsigned each = K / LINE_WORDS, more = K % LINE_WORDS;
-    double word = s->m / LINE_WORDS, share = (double)more / LINE_WORDS, p = P / s->m;
+    double pairs = 0;
+    for (unsigned w = 0; w < LINE_WORDS; w++)
+        pairs += 0.5 * (each + (w < more)) * (each + ((w + distance) % LINE_WORDS < more));
+    return pairs;
+}
+
+/* Two of a key's cells in one word meet as in a small array; two in different
+ * words are tied by the keys that set both, and by the runs' dealing. */
+static double block_bound(const weir__stable_shape *s, unsigned K, unsigned P) {
+    unsigned each = K / LINE_WORDS, more = K % LINE_WORDS, run = P / LINE_WORDS;
+    double word = s->m / LINE_WORDS, p = P / s->m;
     pair_event many = throws_at(word, each + 1), few = throws_at(word, each);
-    pair_event set = mixture(share, many, few);
-    double k = set.both + set.one, filled = 1 - cell_zero(k, p, s->max);
-    double h = many.both + many.one, l = few.both + few.one, rate = pow(filled, K);
+    pair_event set = mixture((double)more / LINE_WORDS, many, few);
+    double k = set.both + set.one, filled = 1 - cell_zero(k, p, s->max), rate = pow(filled, K);
     for (unsigned d = 1; d < LINE_WORDS; d++) {
-        double two = (fmax(0, (double)more - d) + fmax(0, more - (8.0 - d))) / 8, one = share - two;
-        double both = two * h * h + 2 * one * h * l + (1 - two - 2 * one) * l * l, pairs = 0;
-        for (unsigned w = 0; w < LINE_WORDS; w++)
-            pairs += 0.5 * (each + (w < more)) * (each + ((w + d) % LINE_WORDS < more));
-        double apart = pair_nonzero(s->max, k, p, pair_of(k, both), pair_of(p, p * p));
-        rate *= pow(apart / (filled * filled), pairs);
+        double sets = both_met(K, d, few.both + few.one, many.both + many.one);
+        double decrements = both_met(P, d, run / word, (run + 1) / word);
+        double apart = pair_nonzero(s->max, k, p, pair_of(k, sets), pair_of(p, decrements));
+        rate *= pow(apart / (filled * filled), pairs_at(K, d));
     }
-    double pairs_same = more * 0.5 * (each + 1.0) * each + (8.0 - more) * 0.5 * each * (each - 1.0);
+    double pairs_same = 0.5 * each * (more * (each + 1.0) + (LINE_WORDS - more) * (each - 1.0));
     if (pairs_same == 0) return rate;
     double same = region_pairs(s->max, word, P / (double)LINE_WORDS, k, set);
     return rate * pow(excess_of_region(word, filled, same), pairs_same);

@@ -36,10 +36,18 @@ UNUSED static stream_options test_options(stream_format format) {
     return o;
 }
 
+static char test_names[8][64];
+
+static void test_remove_files(void) {
+    for (int i = 0; i < 8; i++)
+        if (test_names[i][0]) unlink(test_names[i]);
+}
+
 /* A new file under TMPDIR with this content; the name is static, one per slot. */
 UNUSED static const char *test_file(int slot, const void *bytes, size_t length) {
-    static char names[8][64];
-    static int made[8];
+    char(*names)[64] = test_names;
+    static int made[8], any;
+    if (!any) any = atexit(test_remove_files) == 0;
     if (!made[slot]) {
         const char *dir = getenv("TMPDIR");
         snprintf(names[slot], sizeof names[slot], "%.30s/weir_stream_XXXXXX", dir ? dir : "/tmp");

@@ -446,67 +446,63 @@ static bool reached(const bout *b, uint64_t wanted, const char *state) {
     return false;
 }
 
-static void report_filling(const bout *b, const tally *t, bool single, double bits) {
-    const contestant *c = single ? &b->single : &b->batched;
-    report(&(result){.c = c,
-                     .phase = "filling",
-                     .keys = single ? "single" : "batched",
-                     .t = t,
-                     .rate = mean_rate(t),
-                     .share = mean_rate(t) / mean_rate(&b->machine_tally),
-                     .bits = bits});
+/* The median of the shares in slices side by side. */
+static double share_by_slices(const tally *t, const tally *machine) {
+    double shares[SLICES_MAX];
+    for (unsigned i = 0; i < t->slices; i++) shares[i] = t->rate[i] / machine->rate[i];
+    return median(shares, t->slices);
+}
+
+enum { BATCHED, SINGLE };
+
+/* `by_slices`: contestant and machine have as many slices, side by side. */
+static void report_both(const bout *b, const char *phase, const tally *t, bool by_slices,
+                        bool is_reached) {
+    const tally *machine = &b->machine_tally;
+    double bits = bits_per_key(&b->single, &b->keys);
+    for (int i = has_batches(b) ? BATCHED : SINGLE; i <= SINGLE; i++) {
+        result r = {.phase = phase, .t = t + i, .bits = bits, .reached = is_reached};
+        r.c = i == SINGLE ? &b->single : &b->batched;
+        r.keys = i == SINGLE ? "single" : "batched";
+        r.rate = by_slices ? median(t[i].rate, t[i].slices) : mean_rate(t + i);
+        r.share = by_slices ? share_by_slices(t + i, machine) : r.rate / mean_rate(machine);
+        report(&r);
+    }
 }
 
 static void bench_filling(bout *b) {
-    tally batched = {0}, single = {0};
-    set_mix(&b->keys, 0, 0);
+    tally t[2] = {{.slices = 0}, {.slices = 0}};
     b->machine_tally = (tally){0};
-    while (single.seconds + batched.seconds < seconds_per_case && single.slices < SLICES_MAX)
-        fill_once(b, &batched, &single);
-    double bits = bits_per_key(&b->single, &b->keys);
-    if (has_batches(b)) report_filling(b, &batched, false, bits);
-    report_filling(b, &single, true, bits);
+    while (t[BATCHED].seconds + t[SINGLE].seconds < seconds_per_case &&
+           t[SINGLE].slices < SLICES_MAX)
+        fill_once(b, &t[BATCHED], &t[SINGLE]);
+    report_both(b, "filling", t, false, reached(b, b->full / STEPS * STEPS, "full"));
 }
 
 /* Offer what it takes to be in the steady state, in the mix that follows: a filter
  * may have to settle in. */
 static void grow_old(bout *b) {
     tally ignored = {0};
-    set_mix(&b->keys, repeat_share, b->full / 2);
     while (b->keys.newest < AGE * b->full && ignored.seconds < PATIENCE * seconds_per_case)
         run_slice(&b->batched, &b->keys, b->full / STEPS, INFINITY, &ignored);
 }
 
-/* The median of the shares in slices side by side. */
-static double share_of(const tally *t, const tally *machine) {
-    double shares[SLICES_MAX];
-    for (unsigned i = 0; i < t->slices; i++) shares[i] = t->rate[i] / machine->rate[i];
-    return median(shares, t->slices);
-}
-
-static void report_full(const bout *b, const tally *t, bool single, double bits) {
-    const contestant *c = single ? &b->single : &b->batched;
-    report(&(result){.c = c,
-                     .phase = c->forgets ? "steady" : "full",
-                     .keys = single ? "single" : "batched",
-                     .t = t,
-                     .rate = median(t->rate, t->slices),
-                     .share = share_of(t, &b->machine_tally),
-                     .bits = bits});
-}
-
 static void bench_full(bout *b) {
-    tally batched = {0}, single = {0};
-    set_mix(&b->keys, b->single.forgets ? repeat_share : 1, b->full / 2);
+    tally t[2] = {{.slices = 0}, {.slices = 0}};
+    bool forgets = b->single.forgets, is_reached = true;
+    set_mix(&b->keys, forgets ? repeat_share : 1, b->full / 2);
+    if (forgets) {
+        grow_old(b);
+        is_reached = reached(b, AGE * b->full, "steady");
+    }
     b->machine_tally = (tally){0};
     for (unsigned i = 0; i < ROUNDS; i++) {
         run_machine(b);
-        if (has_batches(b)) run_timed(&b->batched, &b->keys, seconds_per_case / ROUNDS, &batched);
-        run_timed(&b->single, &b->keys, seconds_per_case / ROUNDS, &single);
+        if (has_batches(b))
+            run_timed(&b->batched, &b->keys, seconds_per_case / ROUNDS, &t[BATCHED]);
+        run_timed(&b->single, &b->keys, seconds_per_case / ROUNDS, &t[SINGLE]);
     }
-    double bits = bits_per_key(&b->single, &b->keys);
-    if (has_batches(b)) report_full(b, &batched, false, bits);
-    report_full(b, &single, true, bits);
+    report_both(b, forgets ? "steady" : "full", t, true, is_reached);
 }
 
 static void run_bout(bout *b, const contestant *machine) {
@@ -515,11 +511,6 @@ static void run_bout(bout *b, const contestant *machine) {
     b->machine_keys = key_stream_of(11);
     b->full = (uint64_t)((double)b->single.bytes * 8 / (log2(1 / b->single.bound) + 2));
     bench_filling(b);
-    confess(b, b->full / STEPS * STEPS, "full");
-    if (b->single.forgets) {
-        grow_old(b);
-        confess(b, AGE * b->full, "steady");
-    }
     bench_full(b);
 }
 

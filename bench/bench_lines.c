@@ -114,11 +114,7 @@ static char *put(char *at, const piece *p) {
     return at + p->length;
 }
 
-static char *put_text(char *at, const char *text) {
-    size_t length = strlen(text);
-    memcpy(at, text, length);
-    return at + length;
-}
+static char *put_text(char *at, const char *text) { return stpcpy(at, text); }
 
 /* The eight hexadecimal digits of a word, side by side in one register. */
 static char *put_hex(char *at, uint32_t word) {

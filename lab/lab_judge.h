@@ -16,7 +16,7 @@
  *   3/4      on Zipf of exponent 0.9 and above and on real streams: at most 0.75
  *            times such a rival's wherever that exceeds 20%, unless the limit at
  *            that false positive rate lies above this
- *   memory   no more memory than was asked for, and 4 KiB for the object around it
+ *   memory   no more memory than was asked for, and 8 KiB for the object around it
  *
  * A measured rate carries noise from the filter's own choices; comparisons with
  * the oracle and with rivals allow three standard deviations of a binomial of
@@ -35,7 +35,7 @@
 #define LAB_NOISE 3.0        /* standard deviations */
 #define LAB_FALSE_ALARM 1e-6 /* of the fpr rule, for each cell */
 
-#define LAB_OBJECT_BYTES 4096
+#define LAB_OBJECT_BYTES 8192
 
 /* What the rules want to know of a stream. */
 enum { LAB_EVEN = 1 /* uniform or Zipf */, LAB_STRONG = 2 /* Zipf >= 0.9 or real */ };

@@ -6,7 +6,7 @@
  *            answers are exact), then shorter and shorter as keys come in, and
  *            only when the false positive rate allows no shorter does a key have
  *            to go for each one that comes. How a full line keeps its keys in order
- *            and which one goes is settled by a contest between three ways.
+ *            and which one goes is settled by a contest between five ways.
  * Parameters L lines, e the bound on false positives. For each e the shape of a
  *            line is planned by search; see the table below.
  * Error      false positives: at most e for the next new key, at any instant.
@@ -41,23 +41,38 @@
  * than 15 with probability 5e-5; up to 8 they match by chance at 2^-53 each, up to 15
  * at 2^-31: exact for all purposes.
  *
- * Who goes. In a shared line the new key enters its list behind the first entry, a
- * hit moves to the front, and the last entry of a list goes: of a list of several in
- * KEEP_FIRSTS of 64 cases, else of any. So first entries, the keys that were hit, are
- * protected without a bit of their own, yet dead ones die. In an ordered group a hit
- * moves to the front and a new key enters in the middle, so keys seen once pass
- * through the rear half only. Shared lines win when keys nearly fit, since nothing is
- * lost to groups that fill unevenly; ordered ones win on skewed streams under
- * pressure; packed ones, with the fewest slots, when every key counts the same.
+ * Who goes. In a shared line the last entry of a list goes: of a list of several in
+ * KEEP_FIRSTS of 64 cases, else of any. A hit moves to the front of its list, and a new
+ * key enters behind the first entry, so keys that were hit are protected without a bit
+ * of their own, yet dead ones die. In an ordered group a hit moves to the front and a
+ * new key enters in the middle, so keys seen once pass through the rear half only.
+ * Where repeats are rare and a key that was hit is not likelier to come again than a
+ * fresh one (at-least-once delivery is like that), nothing deserves such protection:
+ * then new keys enter at the front, and what goes is what came first.
  *
- * The contest. One line in 16 (32 in large filters) leads for each form: it takes
- * that form when full. Keys fall to lines by hash, so all leaders get equally many
- * really new keys, and the form whose leaders give fewer NEW verdicts has caught more
- * repeats: hot keys, which are always hit, do not blur the count as they would a
- * count of hits. When the lead is 2.5 standard deviations, the other lines follow,
- * each when it next misses. A change of form keeps all entries for which there is
- * room: lists and groups are parts of one another (but for packed groups at some
- * rates, where an entry survives with probability about 3/4).
+ * Five ways compete: shared lines entered behind the first or at the front, ordered
+ * groups entered in the middle or at the front, and packed groups, with the fewest
+ * slots. Shared lines win when keys nearly fit, since nothing is lost to groups that
+ * fill unevenly; ordered ones win on skewed streams under pressure; packed ones when
+ * every key counts the same.
+ *
+ * What to begin with is read off the stream: distinct keys are counted (by their
+ * smallest hashes), and so are the hits for each key that was hit. From CROWDED keys
+ * for each place on lines take the ordered form; where fewer than one verdict in RARE
+ * is a hit, and a key that is hit is hit fewer than ONCE_MORE times, keys enter at the
+ * front.
+ *
+ * The contest then decides. One line in 16 (32 or 64 in larger filters) leads for each
+ * way: it goes that way when full. Keys fall to lines by hash, so all leaders get equally
+ * many really new keys, and the way whose leaders give fewer NEW verdicts has caught
+ * more repeats: hot keys, which are always hit, do not blur the count as they would a
+ * count of hits. When the lead is three standard deviations, the other lines follow,
+ * each when it next misses.
+ *
+ * One line for each key has its price. Lines get unequally many keys, so while keys
+ * just about fit some lines overflow and others have room: Pr[Poisson(m) > c] of them
+ * for m keys a line and places for c. Near m = c about 0.4 / sqrt(c) of the keys do not
+ * find room that a filter with one large table would have, 8% at 0.0001%, 5% at 1%.
  *
  * Lifetime. In a stream of new keys only, a full filter of N entries forgets one key
  * for each that comes, so by Little's law a key lives N keys on average, whatever the
@@ -66,8 +81,8 @@
  * relative spread is 1 / sqrt(s - enter). A key seen again at a distance of d keys is
  * still known with probability Pr[Bin(d, 1/(G L)) < s - enter].
  *
- * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter, the
- * shares of leaders, 2.5, AHEAD.
+ * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter, CROWDED,
+ * RARE, ONCE_MORE, ENOUGH, the shares of leaders, AHEAD.
  */
 #include "filter/recent_line.h"
 
@@ -80,13 +95,37 @@
 #include "filter/recent_window.h"
 
 enum { OPT_WINDOW = WEIR__OPT_OWN, OPT_RENEW };
-enum { SHARED, ORDERED, PACKED, FORMS }; /* the forms that compete */
+enum { SHARED, ORDERED, PACKED, FORMS }; /* what a line can look like */
 static const char *const form_names[FORMS] = {"shared", "ordered", "packed"};
+
+/* The ways that compete: a form, and where a new key enters in it. */
+enum { SHARED_BEHIND, SHARED_FRONT, ORDERED_MIDDLE, ORDERED_FRONT, PACKED_BEHIND, WAYS };
+static const struct {
+    uint8_t form;
+    bool front;
+    const char *name;
+} ways[WAYS] = {{SHARED, false, "shared_behind"},
+                {SHARED, true, "shared_front"},
+                {ORDERED, false, "ordered_middle"},
+                {ORDERED, true, "ordered_front"},
+                {PACKED, false, "packed_behind"}};
 
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
-#define MANY_LINES 65536u            /* enough for every 32nd to be many */
+#define MANY_LINES 65536u            /* enough for every 64th to be many */
+#define CROWDED 2.2                  /* keys for each place, from which on groups are full */
+#define RARE 8u                      /* fewer than one hit in so many verdicts, and */
+#define ONCE_MORE 2.5                /* hits for each key that is hit: see "who goes" */
+#define ENOUGH 1000u                 /* verdicts before the contest says anything */
+#define SMALLEST 32u                 /* hashes kept for counting distinct keys */
+
+/* Counts distinct keys, roughly: of n uniform words the SMALLEST-th smallest is about
+ * SMALLEST / n of the range. State words only. */
+typedef struct {
+    uint64_t count;
+    uint64_t smallest[SMALLEST]; /* in order */
+} distinct_counter;
 
 typedef struct {
     weir_filter base;
@@ -94,18 +133,21 @@ typedef struct {
     uint64_t fair;        /* the cost that every line may have */
     unsigned duel_period; /* one line in so many leads for each form; a power of two */
     line_shape shape;
-    ordered_form ordered[FORMS]; /* [SHARED] is not used; no groups: the form is not to be had */
+    ordered_form ordered[WAYS]; /* no groups: shared, or the form is not to be had */
     bool windowed;
     window_plan window;
     struct {
         uint64_t rng;
-        uint64_t spent;         /* sum of the costs of all lines */
-        uint64_t pool;          /* what is left for lines that cost more than `fair` */
-        uint64_t held;          /* entries in all lines */
-        uint64_t forgotten;     /* entries that had to go */
-        uint64_t winner;        /* the form that lines without a task of their own take */
-        uint64_t misses[FORMS]; /* NEW verdicts in the lines that lead */
+        uint64_t spent;        /* sum of the costs of all lines */
+        uint64_t pool;         /* what is left for lines that cost more than `fair` */
+        uint64_t held;         /* entries in all lines */
+        uint64_t forgotten;    /* entries that had to go */
+        uint64_t winner;       /* the way of the lines without a task of their own */
+        uint64_t decided;      /* 1: by the contest; 0: by what is known of the stream */
+        uint64_t misses[WAYS]; /* NEW verdicts in the lines that lead */
+        uint64_t hits;         /* SEEN verdicts there */
         uint64_t in_form[FORMS];
+        distinct_counter keys, keys_hit; /* all of them; those that were hit in leading lines */
         window_state window;
     } state;
 } recent_filter;
@@ -155,7 +197,7 @@ static void fill_shared(shared_form *form, const line_shape *shape, unsigned lis
 
 /* Slots for as many keys as fit and as the bound allows. */
 static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned groups,
-                         unsigned bits, double eps) {
+                         unsigned bits, double eps, bool front) {
     double values = groups * ldexp(1, (int)bits);
     unsigned entries = (LINE_BITS - shape->code_bits) / bits;
     if (entries > ENTRIES_MAX) entries = ENTRIES_MAX;
@@ -171,6 +213,7 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
         for (unsigned j = 0; j < shape_->slots; j++) shape_->ones |= (wide_word)1 << j * bits;
         shape_->all = wide_mask(shape_->slots * bits);
         unsigned enter = slots / 2 < shape_->slots ? slots / 2 : shape_->slots - 1;
+        if (front) enter = 0;
         shape_->enter_at = enter * bits;
         shape_->entered = shape_->all & ~wide_mask(shape_->enter_at);
     }
@@ -187,14 +230,14 @@ static void plan_forms(recent_filter *f, double eps) {
     for (unsigned bits = 3; bits <= GROUP_MAX / 3; bits++)
         for (unsigned groups = 1; groups <= room / bits / 3; groups++) {
             ordered_form ordered;
-            if (!fill_ordered(&ordered, &f->shape, groups, bits, eps)) continue;
+            if (!fill_ordered(&ordered, &f->shape, groups, bits, eps, false)) continue;
             if (ordered.entries < 3 * groups || ordered.slots > 6) continue;
             for (unsigned j = 0, lists; lists = groups << j, lists <= room / 3; j++) {
                 shared_form shared;
                 fill_shared(&shared, &f->shape, lists, eps);
                 double score = shared.fair + ordered.entries * 0.5;
                 if (shared.width[shared.fair] + j < bits || score <= best) continue;
-                best = score, f->shape.shared = shared, f->ordered[ORDERED] = ordered;
+                best = score, f->shape.shared = shared, f->ordered[ORDERED_MIDDLE] = ordered;
             }
         }
     if (best > 0) return;
@@ -212,13 +255,13 @@ static void plan_packed(recent_filter *f, double eps) {
     for (unsigned bits = 2; bits <= GROUP_MAX / 2; bits++)
         for (unsigned groups = 1; groups <= ENTRIES_MAX; groups++) {
             ordered_form packed;
-            if (!fill_ordered(&packed, &f->shape, groups, bits, eps)) continue;
+            if (!fill_ordered(&packed, &f->shape, groups, bits, eps, false)) continue;
             if (packed.entries * 2 < 3 * groups) continue;
             /* one that a shared line turns into without loss is worth some entries */
             double score = packed.entries;
             uint64_t values = (uint64_t)shared->lists << shared->width[shared->fair];
             if (values % ((uint64_t)groups << bits) == 0) score *= 1.05;
-            if (score > best) best = score, f->ordered[PACKED] = packed;
+            if (score > best) best = score, f->ordered[PACKED_BEHIND] = packed;
         }
 }
 
@@ -232,10 +275,14 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->shape.code_ordered = (1u << f->shape.code_bits) - FORMS + 1;
     plan_forms(f, eps);
     plan_packed(f, eps);
+    const ordered_form *middle = &f->ordered[ORDERED_MIDDLE];
+    if (middle->groups)
+        fill_ordered(&f->ordered[ORDERED_FRONT], &f->shape, middle->groups, middle->bits, eps,
+                     true);
     f->fair = f->shape.shared.cost[f->shape.shared.fair];
-    for (unsigned form = ORDERED; form < FORMS; form++)
-        if (f->ordered[form].cost > f->fair) f->fair = f->ordered[form].cost;
-    f->duel_period = f->lines < MANY_LINES ? 16 : 32;
+    for (unsigned way = 0; way < WAYS; way++)
+        if (f->ordered[way].cost > f->fair) f->fair = f->ordered[way].cost;
+    f->duel_period = f->lines < 2048 ? 16 : f->lines < 16384 ? 32 : 64;
     f->windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
@@ -252,52 +299,110 @@ static void start(weir_filter *base) {
     f->state.in_form[SHARED] = f->lines;
 }
 
-/* ---- which form a line should have ---- */
+/* ---- which way a line should go ---- */
 
 static inline unsigned leads_for(const recent_filter *f, uint64_t line) {
     unsigned place = (unsigned)(line & (f->duel_period - 1));
-    return place < FORMS ? place : FORMS;
+    return place < WAYS ? place : WAYS;
 }
 
-static inline unsigned wanted_form(const recent_filter *f, uint64_t line) {
-    unsigned form = leads_for(f, line);
-    if (form == FORMS) form = (unsigned)f->state.winner;
-    return f->ordered[form].groups || form == SHARED ? form : SHARED;
+static inline bool to_be_had(const recent_filter *f, unsigned way) {
+    return ways[way].form == SHARED || f->ordered[way].groups;
 }
 
-/* Every NEW verdict in a leading line counts against its form. */
+static inline unsigned wanted_way(const recent_filter *f, uint64_t line) {
+    unsigned way = leads_for(f, line);
+    if (way == WAYS) way = (unsigned)f->state.winner;
+    return to_be_had(f, way) ? way : SHARED_BEHIND;
+}
+
+static inline void count_distinct(distinct_counter *counter, uint64_t hash) {
+    uint64_t word = weir__mix64(hash), n = counter->count, *smallest = counter->smallest, at = 0;
+    if (n == SMALLEST && word >= smallest[n - 1]) return;
+    while (at < n && smallest[at] < word) at++;
+    if (at < n && smallest[at] == word) return;
+    if (n < SMALLEST) counter->count = ++n;
+    memmove(smallest + at + 1, smallest + at, (n - 1 - at) * sizeof *smallest);
+    smallest[at] = word;
+}
+
+static double distinct(const distinct_counter *counter) {
+    uint64_t n = counter->count;
+    if (n < SMALLEST) return (double)n;
+    return (double)(n - 1) * 0x1p64 / ((double)counter->smallest[n - 1] + 1);
+}
+
+/* Distinct keys so far for each place that there is. */
+static double crowding(const recent_filter *f) {
+    return distinct(&f->state.keys) / ((double)f->lines * f->shape.shared.fair);
+}
+
+/* The way to begin with, before the contest has anything to say. */
+static unsigned likely_way(const recent_filter *f) {
+    uint64_t verdicts = f->state.hits;
+    for (unsigned i = 0; i < WAYS; i++) verdicts += f->state.misses[i];
+    if (f->state.hits * RARE < verdicts &&
+        (double)f->state.hits < ONCE_MORE * distinct(&f->state.keys_hit))
+        return SHARED_FRONT;
+    return crowding(f) > CROWDED && to_be_had(f, ORDERED_MIDDLE) ? ORDERED_MIDDLE : SHARED_BEHIND;
+}
+
+/* How far `way` is ahead of the one in use, in standard deviations. */
+static double lead_of(const recent_filter *f, unsigned way) {
+    const uint64_t *m = f->state.misses, now = f->state.winner;
+    double leaders = (double)(f->lines / f->duel_period);
+    /* of the verdicts, and of the keys that happen to fall to the leading lines */
+    double noise = sqrt((double)(m[now] + m[way])) + 0.04 * (double)m[now] / sqrt(leaders);
+    return ((double)m[now] - (double)m[way]) / noise;
+}
+
+/* Every NEW verdict in a leading line counts against its way. */
 __attribute__((noinline)) static void judge(recent_filter *f) {
     uint64_t *m = f->state.misses, now = f->state.winner, best = now;
-    for (unsigned i = 0; i < FORMS; i++)
-        if (m[i] < m[best]) best = i;
-    double lead = (double)m[now] - (double)m[best], leaders = (double)(f->lines / f->duel_period);
-    /* of the verdicts, and of the keys that happen to fall to the leading lines */
-    double noise = sqrt((double)(m[now] + m[best])) + 0.04 * (double)m[now] / sqrt(leaders);
-    if (lead > 2.5 * noise) f->state.winner = best;
+    if (!f->state.decided) f->state.winner = now = best = likely_way(f);
+    for (unsigned i = 0; i < WAYS; i++)
+        if (to_be_had(f, i) && m[i] < m[best]) best = i;
+    if (best != now && m[best] > ENOUGH && lead_of(f, (unsigned)best) > 3) {
+        f->state.winner = best;
+        f->state.decided = 1;
+    }
     /* After long overload, where the shared form is no better the others are faster;
      * in a small filter there are too few leaders to say so and speed matters less. */
-    best = m[PACKED] < m[ORDERED] ? PACKED : ORDERED;
-    if (now == SHARED && f->lines >= MANY_LINES &&
-        f->state.forgotten / f->lines > f->shape.shared.fair &&
-        (double)m[SHARED] > (double)m[best] - noise)
-        f->state.winner = best;
-    if (m[now] > 100000)
-        for (unsigned i = 0; i < FORMS; i++) m[i] /= 2;
+    unsigned other = ways[now].front ? ORDERED_FRONT : ORDERED_MIDDLE;
+    if (ways[f->state.winner].form == SHARED && to_be_had(f, other) && f->lines >= MANY_LINES &&
+        f->state.forgotten / f->lines > f->shape.shared.fair && lead_of(f, other) > -1) {
+        f->state.winner = other;
+        f->state.decided = 1;
+    }
+    if (m[now] <= 100000) return;
+    for (unsigned i = 0; i < WAYS; i++) m[i] /= 2;
 }
 
-static inline void count_miss(recent_filter *f, uint64_t line) {
+static inline void count_miss(recent_filter *f, uint64_t line, uint64_t hash) {
+    count_distinct(&f->state.keys, hash);
     if (f->state.forgotten < f->lines) return;
-    unsigned form = leads_for(f, line);
-    if (form < FORMS && ++f->state.misses[form] % 256 == 0) judge(f);
+    unsigned way = leads_for(f, line);
+    if (way < WAYS && ++f->state.misses[way] % 256 == 0) judge(f);
+}
+
+static inline void count_hit(recent_filter *f, uint64_t line, uint64_t hash) {
+    if (leads_for(f, line) == WAYS || f->state.forgotten < f->lines) return;
+    f->state.hits++;
+    count_distinct(&f->state.keys_hit, hash);
+}
+
+/* An ordered form by its number; the ways that share it have the same places. */
+static inline const ordered_form *ordered_of(const recent_filter *f, unsigned form) {
+    return &f->ordered[form == ORDERED ? ORDERED_MIDDLE : PACKED_BEHIND];
 }
 
 static uint64_t line_cost(const recent_filter *f, unsigned code) {
     return code < f->shape.code_ordered ? f->shape.shared.cost[code]
-                                        : f->ordered[code - f->shape.code_ordered + 1].cost;
+                                        : ordered_of(f, code - f->shape.code_ordered + 1)->cost;
 }
 static unsigned line_entries(const recent_filter *f, unsigned code) {
     return code < f->shape.code_ordered ? code
-                                        : f->ordered[code - f->shape.code_ordered + 1].entries;
+                                        : ordered_of(f, code - f->shape.code_ordered + 1)->entries;
 }
 
 /* Charge a line's change from one cost to another, if that can be paid. What a
@@ -452,14 +557,14 @@ __attribute__((noinline)) static bool convert(recent_filter *f, uint8_t *line, u
     unsigned old_form = old < f->shape.code_ordered ? SHARED : old - f->shape.code_ordered + 1;
     line_content content;
     unsigned most = f->shape.shared.most;
-    if (old_form != SHARED && f->ordered[old_form].entries < most)
-        most = f->ordered[old_form].entries;
-    uint64_t cost = form == SHARED ? f->shape.shared.cost[most] : f->ordered[form].cost;
+    if (old_form != SHARED && ordered_of(f, old_form)->entries < most)
+        most = ordered_of(f, old_form)->entries;
+    uint64_t cost = form == SHARED ? f->shape.shared.cost[most] : ordered_of(f, form)->cost;
     if (!pay(f, line_cost(f, old), cost)) return false;
     if (old_form == SHARED) read_shared(f, line, &content);
-    else read_ordered(f, &f->ordered[old_form], line, &content);
+    else read_ordered(f, ordered_of(f, old_form), line, &content);
     if (form == SHARED) write_shared(f, line, &content);
-    else write_ordered(f, &f->ordered[form], f->shape.code_ordered + form - 1, line, &content);
+    else write_ordered(f, ordered_of(f, form), f->shape.code_ordered + form - 1, line, &content);
     unsigned code = read_code(line, &f->shape);
     f->state.held += (uint64_t)line_entries(f, code) - line_entries(f, old);
     f->state.in_form[old_form]--;
@@ -483,10 +588,10 @@ HOT bool offer_ordered(const recent_filter *f, const ordered_form *form, uint8_t
 /* A new key in a shared line: room is made by shortening as long as the rate
  * allows, then by letting the last entry of some list go. */
 HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place place, uint64_t rest,
-                      cpu_kind cpu) {
+                      bool front, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     unsigned width = form->width[n];
-    unsigned at = place.first + (place.length > 0);
+    unsigned at = place.first + (!front && place.length > 0);
     if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != width) shorten(line, n, width, form->width[n + 1]);
         width = form->width[n + 1];
@@ -497,26 +602,28 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place pl
     }
     uint64_t dice = weir__rng_next(&f->state.rng);
     unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, form->lists + n);
-    unsigned bit = next_end(line, &f->shape, n, start, (dice & 63) < KEEP_FIRSTS);
+    unsigned bit = next_end(line, &f->shape, n, start, front || (dice & 63) < KEEP_FIRSTS);
     if (place.length >= LIST_MAX) bit = place.head + place.length - 1;
     unsigned out = entries_before(line, &f->shape, header_words(&f->shape, n), bit);
     exchange_entry(line, width, place.head, at, bit, out, rest >> (64 - width), cpu);
     f->state.forgotten++;
 }
 
-/* One more entry than the present way of being flat can take. */
+/* One more entry than the present way of being flat can take. A flat line has its
+ * entries in the order in which they came; a list has the latest first. */
 __attribute__((noinline)) static void outgrow(recent_filter *f, uint8_t *line, unsigned n,
                                               unsigned list, uint64_t rest) {
     const shared_form *form = &f->shape.shared;
     list_entry entries[HALVES_MOST + 1];
+    bool stays_flat = n < form->flat;
     for (unsigned i = 0; i < n; i++) {
         uint64_t tag = get_tag(line, n, i);
-        entries[i] =
+        entries[stays_flat ? i : n - i] =
             (list_entry){(unsigned)(tag >> (64 - form->list_bits)), tag << form->list_bits};
     }
-    entries[n++] = (list_entry){list, rest};
-    if (n <= form->flat) write_flat(f, line, entries, n);
-    else write_lists(f, line, entries, n);
+    entries[stays_flat ? n : 0] = (list_entry){list, rest};
+    if (stays_flat) write_flat(f, line, entries, n + 1);
+    else write_lists(f, line, entries, n + 1);
 }
 
 HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
@@ -541,37 +648,40 @@ HOT bool offer_one(recent_filter *f, uint64_t hash, cpu_kind cpu) {
     uint8_t *line = f->base.cells + number * LINE_BYTES;
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered) {
-        unsigned form = code - f->shape.code_ordered + 1;
-        if (offer_ordered(f, &f->ordered[form], line, value)) return true;
-        count_miss(f, number);
+        unsigned form = code - f->shape.code_ordered + 1, way = wanted_way(f, number);
+        bool its_own = ways[way].form == form;
+        if (offer_ordered(f, its_own ? &f->ordered[way] : ordered_of(f, form), line, value)) {
+            count_hit(f, number, hash);
+            return true;
+        }
+        count_miss(f, number, hash);
         f->state.forgotten++;
-        unsigned wanted = wanted_form(f, number);
-        if (wanted != form) convert(f, line, wanted);
+        if (!its_own) convert(f, line, ways[way].form);
         return false;
     }
     const shared_form *shared = &f->shape.shared;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[code];
     if (code <= shared->flat) {
         bool seen = offer_flat(f, line, code, list, rest, cpu);
-        if (!seen) count_miss(f, number);
+        if (seen) count_hit(f, number, hash);
+        else count_miss(f, number, hash);
         return seen;
     }
     list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, cpu);
     unsigned j = find_remainder(line, place, width, rest >> (64 - width));
     if (j < place.length) {
         if (j) promote(line, place, place.first + j, place.first, width, rest >> (64 - width), cpu);
+        count_hit(f, number, hash);
         return true;
     }
-    count_miss(f, number);
-    if (code >= shared->fair) {
-        unsigned wanted = wanted_form(f, number);
-        if (wanted != SHARED && convert(f, line, wanted)) {
-            offer_ordered(f, &f->ordered[wanted], line, value);
-            f->state.forgotten++;
-            return false;
-        }
+    count_miss(f, number, hash);
+    unsigned way = wanted_way(f, number);
+    if (code >= shared->fair && ways[way].form != SHARED && convert(f, line, ways[way].form)) {
+        offer_ordered(f, &f->ordered[way], line, value);
+        f->state.forgotten++;
+        return false;
     }
-    enter_shared(f, line, code, place, rest, cpu);
+    enter_shared(f, line, code, place, rest, ways[way].front, cpu);
     return false;
 }
 
@@ -653,7 +763,7 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     const uint8_t *line = f->base.cells + number * LINE_BYTES;
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered) {
-        const ordered_form *form = &f->ordered[code - f->shape.code_ordered + 1];
+        const ordered_form *form = ordered_of(f, code - f->shape.code_ordered + 1);
         unsigned group = (unsigned)weir__part(value, form->groups, &rest);
         group_place place = find_group(form, &f->shape, line, group);
         const group_shape *shape = shape_of(form, group);
@@ -782,18 +892,26 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
                  (unsigned long long)(f->lines * shared->fair));
     weir__detail(each, context, "forgotten", "keys that had to go", "%llu",
                  (unsigned long long)f->state.forgotten);
-    weir__detail(each, context, "form", "the form that full lines take", "%s",
-                 form_names[f->state.winner]);
+    weir__detail(each, context, "crowding", "distinct keys so far for each one of that room",
+                 "%.2f", crowding(f));
+    weir__detail(each, context, "hits_per_key", "for each key that was hit, in leading lines",
+                 "%.2f", f->state.hits ? (double)f->state.hits / distinct(&f->state.keys_hit) : 0);
+    weir__detail(each, context, "way", "the way that full lines go", "%s",
+                 ways[f->state.winner].name);
+    weir__detail(each, context, "way_by", "what chose it", "%s",
+                 f->state.decided ? "contest" : "stream");
     for (unsigned i = 0; i < FORMS; i++) {
         char name[32], meaning[80];
         snprintf(name, sizeof name, "%s_lines", form_names[i]);
         snprintf(meaning, sizeof meaning, "share of the lines in the %s form", form_names[i]);
         weir__detail(each, context, name, meaning, "%.4f",
                      (double)f->state.in_form[i] / (double)f->lines);
-        snprintf(name, sizeof name, "%s_misses", form_names[i]);
-        snprintf(meaning, sizeof meaning, "NEW verdicts in the lines that lead for the %s form",
-                 form_names[i]);
-        weir__detail(each, context, name, meaning, "%llu", (unsigned long long)f->state.misses[i]);
+    }
+    for (unsigned i = 0; i < WAYS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s_misses", ways[i].name);
+        weir__detail(each, context, name, "NEW verdicts in the lines that lead for this way",
+                     "%llu", (unsigned long long)f->state.misses[i]);
     }
 }
 
@@ -825,14 +943,15 @@ static weir_status check(const weir_filter *base, weir_error *err) {
         bool shared = code < f->shape.code_ordered;
         unsigned form = shared ? SHARED : code - f->shape.code_ordered + 1;
         if (shared ? code > f->shape.shared.most || !header_is_sound(f, line, code)
-                   : !f->ordered[form].groups)
+                   : !ordered_of(f, form)->groups)
             return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)(i * LINE_BYTES),
                               "line %llu of the filter is not in any form", (unsigned long long)i);
         uint64_t cost = line_cost(f, code);
         spent += cost, held += line_entries(f, code), in_form[form]++;
         beyond += cost > f->fair ? cost - f->fair : 0;
     }
-    bool sound = spent == f->state.spent && held == f->state.held && f->state.winner < FORMS &&
+    bool sound = spent == f->state.spent && held == f->state.held && f->state.winner < WAYS &&
+                 f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST &&
                  beyond + f->state.pool == f->lines * (COST_ONE - f->fair) &&
                  memcmp(in_form, f->state.in_form, sizeof in_form) == 0;
     return sound ? WEIR_OK

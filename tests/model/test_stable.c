@@ -35,8 +35,10 @@ static uint64_t twin_place(const twin *t, uint64_t hash, unsigned j) {
     }
     uint64_t line_cells = t->per_word * 8, lines = t->m / line_cells;
     uint64_t line = scale(hash, lines), rest = hash * lines, first = twin_mix(rest) >> 61;
-    uint64_t mix = twin_mix(rest + j / 5 * UINT64_C(0x9e3779b97f4a7c15));
-    uint64_t cell = (mix >> (12 * (j % 5)) & 0xfff) * t->per_word / 4096;
+    unsigned piece = t->per_word == 21 ? 12 : 6, a_mix = 60 / piece;
+    uint64_t mix = twin_mix(rest + j / a_mix * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t bits = mix >> (piece * (j % a_mix)) & ((1u << piece) - 1);
+    uint64_t cell = t->per_word == 21 ? bits * 21 / 4096 : bits % t->per_word;
     return line * line_cells + (first + j) % 8 * t->per_word + cell;
 }
 

@@ -150,6 +150,34 @@ static void test_clock(void **state) {
     assert_int_equal(r.repeats, 2);
     assert_int_equal(r.false_new + r.false_seen, 0);
     weir_audit_free(audit);
+
+    audit = make_audit(1 << 16, 1, 1000000, true, false); /* a millisecond */
+    for (int i = 0; i < 2; i++) {
+        weir_audit_observe(audit, &(weir_batch){.count = 1, .hashes = hashes}, verdicts);
+        usleep(5000);
+    }
+    weir_audit_get_report(audit, &r);
+    assert_int_equal(r.firsts, 2);
+    weir_audit_free(audit);
+}
+
+/* The sample is halved, step by step, and only when it must be. */
+static void test_levels(void **state) {
+    (void)state;
+    weir_audit *audit = make_audit(4096, 1, 0, false, false);
+    weir_audit_report before, after;
+    weir_audit_get_report(audit, &before);
+    for (uint64_t key = 0; key < 20000; key++) {
+        uint64_t hash = hash_of(key), verdict = 0;
+        weir_audit_observe(audit, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
+        weir_audit_get_report(audit, &after);
+        assert_true(after.one_in == before.one_in || after.one_in == 2 * before.one_in);
+        if (after.one_in != before.one_in)
+            assert_true(before.keys >= 50 && after.keys < before.keys);
+        before = after;
+    }
+    assert_true(after.one_in >= 256);
+    weir_audit_free(audit);
 }
 
 /* --- intervals ---------------------------------------------------------------------- */
@@ -404,6 +432,37 @@ static void test_damage(void **state) {
     weir_audit_free(audit);
 }
 
+/* A sound head of 10 records, 5 of them SEEN, and one or two keys. */
+static void test_damaged_keys(void **state) {
+    (void)state;
+    weir_audit *loaded;
+    uint64_t good[6] = {hash_of(1), 7, 1, 4, 0, 2}, words[20] = {1, 4096, 1, 0, 0, 10, 5, 1};
+    static const struct {
+        int word;
+        uint64_t value;
+    } cases[] = {{1, 0},          {1, 11}, {2, 0}, {2, 2}, {2, UINT64_MAX}, {3, 10},
+                 {3, UINT64_MAX}, {4, 2},  {5, 5}, {4, 1}, {5, UINT64_MAX}};
+    memcpy(words + 8, good, sizeof good);
+    words[6] = 2; /* exactly as many SEEN as the key has */
+    assert_int_equal(weir__audit_load(&loaded, (uint8_t *)words, 14 * 8, NULL), WEIR_OK);
+    weir_audit_free(loaded);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(words + 8, good, sizeof good);
+        words[8 + cases[i].word] = cases[i].value;
+        if (cases[i].word == 3 && cases[i].value == UINT64_MAX) words[8 + 5] = UINT64_MAX;
+        assert_int_equal(weir__audit_load(&loaded, (uint8_t *)words, 14 * 8, NULL),
+                         WEIR_ERR_CORRUPT);
+        assert_null(loaded);
+    }
+    memcpy(words + 8, good, sizeof good); /* the same key twice, or another */
+    memcpy(words + 14, good, sizeof good);
+    words[5] = 20, words[6] = 10, words[7] = 2;
+    assert_int_equal(weir__audit_load(&loaded, (uint8_t *)words, 20 * 8, NULL), WEIR_ERR_CORRUPT);
+    words[14] = hash_of(2);
+    assert_int_equal(weir__audit_load(&loaded, (uint8_t *)words, 20 * 8, NULL), WEIR_OK);
+    weir_audit_free(loaded);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     weir_audit *audit;
@@ -424,6 +483,8 @@ int main(void) {
         cmocka_unit_test(test_truth_when_full),
         cmocka_unit_test(test_truth_in_windows),
         cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_damaged_keys),
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_saving),

@@ -51,7 +51,7 @@
 #define STEPS 32u      /* batched and single take turns so often in one filling */
 #define ROUNDS 20u     /* slices of each contestant in the steady phase */
 #define SAMPLE 65536u  /* keys tested to estimate what is held */
-#define PATIENCE 30.0  /* times the time for a case: at most so long to fill, to age */
+#define PATIENCE 15.0  /* times the time for a case: at most so long to fill, to age */
 #define AGE 3u         /* times full: keys offered before the steady state */
 #define OUTSIDE ((uint64_t)16 << 20) /* arrays from here on are outside a core's own cache */
 #define SLICES_MAX 256u
@@ -356,6 +356,15 @@ static void print_result(const result *r) {
     print_cells(cells);
 }
 
+/* The cases that are judged: they are given the time that they need. */
+static bool is_judged(const contestant *c) {
+    return !strcmp(c->label, "recent") && c->bytes == (uint64_t)512 << 20;
+}
+
+static double patience(const contestant *c) {
+    return (is_judged(c) ? 10 : 1) * PATIENCE * seconds_per_case;
+}
+
 /* Lines for below the table. */
 static char notes[32][192];
 static unsigned note_count;
@@ -385,8 +394,7 @@ static void judge(const result *r) {
 
 static void report(const result *r) {
     print_result(r);
-    bool judged = !strcmp(r->c->label, "recent") && !r->c->single;
-    if (judged && r->reached && r->c->bytes == (uint64_t)512 << 20) judge(r);
+    if (is_judged(r->c) && r->reached && !r->c->single) judge(r);
 }
 
 /* ---- phases ---- */
@@ -428,7 +436,7 @@ static void fill_once(bout *b, tally *batched, tally *single) {
         if (!small) run_machine(b);
         run_slice(&b->batched, &b->keys, by_batch, INFINITY, &batch_now);
         run_slice(&b->single, &b->keys, stretch - by_batch, INFINITY, &single_now);
-        if (batch_now.seconds + single_now.seconds > PATIENCE * seconds_per_case) break;
+        if (batch_now.seconds + single_now.seconds > patience(&b->single)) break;
     }
     add_filling(batched, &batch_now);
     add_filling(single, &single_now);
@@ -483,7 +491,7 @@ static void bench_filling(bout *b) {
  * may have to settle in. */
 static void grow_old(bout *b) {
     tally ignored = {0};
-    while (b->keys.newest < AGE * b->full && ignored.seconds < PATIENCE * seconds_per_case)
+    while (b->keys.newest < AGE * b->full && ignored.seconds < patience(&b->single))
         run_slice(&b->batched, &b->keys, b->full / STEPS, INFINITY, &ignored);
 }
 

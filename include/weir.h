@@ -68,15 +68,15 @@ extern "C" {
  * ------------------------------------------------------------------------ */
 
 /* Every status, its number (frozen) and its text. */
-#define WEIR_STATUS_LIST(X)                                                                      \
-    X(WEIR_OK, 0, "success")                                                                     \
-    X(WEIR_ERR_MEMORY, 1, "out of memory")                                                       \
-    X(WEIR_ERR_SPEC, 2, "the spec is not understood")                                            \
-    X(WEIR_ERR_RANGE, 3, "a value is out of range")                                              \
-    X(WEIR_ERR_IO, 4, "reading or writing failed")                                               \
-    X(WEIR_ERR_CORRUPT, 5, "the snapshot is damaged")                                            \
-    X(WEIR_ERR_VERSION, 6, "the snapshot was written by a newer version")                        \
-    X(WEIR_ERR_MISMATCH, 7, "the objects do not fit together")                                   \
+#define WEIR_STATUS_LIST(X)                                                                        \
+    X(WEIR_OK, 0, "success")                                                                       \
+    X(WEIR_ERR_MEMORY, 1, "out of memory")                                                         \
+    X(WEIR_ERR_SPEC, 2, "the spec is not understood")                                              \
+    X(WEIR_ERR_RANGE, 3, "a value is out of range")                                                \
+    X(WEIR_ERR_IO, 4, "reading or writing failed")                                                 \
+    X(WEIR_ERR_CORRUPT, 5, "the snapshot is damaged")                                              \
+    X(WEIR_ERR_VERSION, 6, "the snapshot was written by a newer version")                          \
+    X(WEIR_ERR_MISMATCH, 7, "the objects do not fit together")                                     \
     X(WEIR_ERR_UNSUPPORTED, 8, "this filter cannot do that")
 
 typedef enum {
@@ -194,15 +194,15 @@ WEIR_API weir_status weir_filter_merge(weir_filter *into, const weir_filter *fro
 
 /* What a filter is and how it stands. */
 typedef struct {
-    const char *name;      /* of the kind: "recent" */
-    uint64_t seed;         /* the seed in use, drawn or given */
-    uint64_t memory;       /* bytes held by the filter: its cells and a few KiB of tables */
-    uint64_t offered;      /* keys offered since creation or clear */
-    uint64_t seen;         /* of these, called SEEN */
-    double fill;           /* share of the cells in use, 0 to 1 */
-    double fpr_bound;      /* the bound that was asked for */
-    double fpr_now;        /* false positive rate of the next new key, from the fill */
-    bool overfull;         /* it has begun to forget, or (bloom) is over its capacity */
+    const char *name; /* of the kind: "recent" */
+    uint64_t seed;    /* the seed in use, drawn or given */
+    uint64_t memory;  /* bytes held by the filter: its cells and a few KiB of tables */
+    uint64_t offered; /* keys offered since creation or clear */
+    uint64_t seen;    /* of these, called SEEN */
+    double fill;      /* share of the cells in use, 0 to 1 */
+    double fpr_bound; /* the bound that was asked for */
+    double fpr_now;   /* false positive rate of the next new key, from the fill */
+    bool overfull;    /* it has begun to forget, or (bloom) is over its capacity */
 } weir_filter_info;
 
 WEIR_API void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info);
@@ -240,7 +240,7 @@ typedef struct {
     uint64_t false_new;  /* repeats that were called NEW: duplicates let through */
     double confidence;   /* of the intervals below, e.g. 0.95 */
     double fpr, fpr_low, fpr_high; /* false_seen / firsts, with its interval */
-    double fnr, fnr_low, fnr_high; /* false_new / repeats, with its interval */
+    double fnr, fnr_low, fnr_high; /* from the sample and the totals of all verdicts */
 } weir_audit_report;
 
 /* memory: the most it may use, in bytes (at least 4096). one_in: a power of
@@ -308,30 +308,30 @@ WEIR_API void weir_snapshot_get_part(const weir_snapshot *snapshot, size_t i,
  *
  * What `weir help filters`, the man page and the spec parser are made from. */
 typedef enum {
-    WEIR_OPT_SIZE,    /* bytes, K M G T are powers of 1024 */
-    WEIR_OPT_COUNT,   /* a whole number, K M G are powers of 1000 */
-    WEIR_OPT_RATE,    /* 0 to 1, or with a % sign */
-    WEIR_OPT_SPAN,    /* a duration (ms s m h d) or a count of records */
-    WEIR_OPT_CHOICE,  /* one of the words in `choices` */
-    WEIR_OPT_SEED     /* a 64-bit number, decimal or 0x hexadecimal */
+    WEIR_OPT_SIZE,   /* bytes, K M G T are powers of 1024 */
+    WEIR_OPT_COUNT,  /* a whole number, K M G are powers of 1000 */
+    WEIR_OPT_RATE,   /* 0 to 1, or with a % sign */
+    WEIR_OPT_SPAN,   /* a duration (ms s m h d) or a count of records */
+    WEIR_OPT_CHOICE, /* one of the words in `choices` */
+    WEIR_OPT_SEED    /* a 64-bit number, decimal or 0x hexadecimal */
 } weir_option_type;
 
 typedef struct {
     const char *name;
     weir_option_type type;
-    double low, high;      /* allowed range, both ends included; rates and spans exclude 0 */
-    const char *choices;   /* "classic|block" */
-    const char *standard;  /* default, as text; NULL if it is derived */
-    const char *meaning;   /* one sentence */
+    double low, high;     /* allowed range, both ends included; rates and spans exclude 0 */
+    const char *choices;  /* "classic|block" */
+    const char *standard; /* default, as text; NULL if it is derived */
+    const char *meaning;  /* one sentence */
 } weir_option;
 
 typedef struct {
     const char *name;
-    const char *summary;   /* one line */
-    const char *advice;    /* when to use it and when not: a short paragraph */
+    const char *summary; /* one line */
+    const char *advice;  /* when to use it and when not: a short paragraph */
     bool mergeable;
     const weir_option *options; /* ends with a name of NULL; common options not repeated */
-    bool fpr_is_target;    /* fpr is aimed at but may be passed; else it is a bound that holds */
+    bool fpr_is_target; /* fpr is aimed at but may be passed; else it is a bound that holds */
 } weir_kind;
 
 /* Kind i of the filters, NULL past the last. Kind 0 is the default. */

@@ -44,8 +44,8 @@ uint64_t weir__machine_memory(void) {
 /* Map with room to spare, then give back what lies outside the aligned part. */
 static void *map_aligned(uint64_t size, uint64_t alignment) {
     uint64_t padded = size + alignment;
-    uint8_t *raw =
-        mmap(NULL, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *raw = mmap(NULL, padded, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) return NULL;
     uint64_t before = round_up((uintptr_t)raw, alignment) - (uintptr_t)raw;
     if (before) munmap(raw, before);

@@ -163,7 +163,13 @@ char *weir_print_count(char *buffer, double count) {
 char *weir_print_rate(char *buffer, double rate) {
     double percent = rate * 100;
     if (percent != 0 && fabs(percent) < 1e-5) snprintf(buffer, 32, "%.2g%%", percent);
-    else snprintf(buffer, 32, "%.*f%%", percent == 0 ? 0 : percent < 0.001 ? 7 : percent < 1 ? 5 : 2, percent);
+    else
+        snprintf(buffer, 32, "%.*f%%",
+                 percent == 0      ? 0
+                 : percent < 0.001 ? 7
+                 : percent < 1     ? 5
+                                   : 2,
+                 percent);
     char *dot = strchr(buffer, '.'), *end = strchr(buffer, '%');
     if (!dot || strchr(buffer, 'e')) return buffer;
     while (end > dot && (end[-1] == '0' || end[-1] == '.')) {

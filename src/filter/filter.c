@@ -18,11 +18,7 @@ extern const weir__filter_class weir__recent_class, weir__bloom_class, weir__sta
 
 /* A new filter is its file and a line here. */
 const weir__filter_class *const weir__filter_classes[] = {
-    &weir__recent_class,
-    &weir__bloom_class,
-    &weir__stable_class,
-    &weir__reservoir_class,
-    NULL,
+    &weir__recent_class, &weir__bloom_class, &weir__stable_class, &weir__reservoir_class, NULL,
 };
 
 static const weir_option common_options[] = {
@@ -50,7 +46,7 @@ const weir_kind *weir_filter_kind(size_t i) {
 #define SPEC_MAX 1024 /* longest spec that is read */
 
 typedef struct {
-    const char *text;   /* the whole spec */
+    const char *text;    /* the whole spec */
     char copy[SPEC_MAX]; /* cut into words */
     weir_error *err;
 } spec_reader;
@@ -114,8 +110,8 @@ static weir_status out_of_range(spec_reader *r, const weir_option *o, int64_t of
         weir_print_count(low, o->low);
         weir_print_count(high, o->high);
     }
-    return weir__fail(r->err, WEIR_ERR_RANGE, offset, "%s=%.40s is out of range; it goes from %s to %s",
-                      o->name, text, low, high);
+    return weir__fail(r->err, WEIR_ERR_RANGE, offset,
+                      "%s=%.40s is out of range; it goes from %s to %s", o->name, text, low, high);
 }
 
 static weir_status read_seed(spec_reader *r, const char *text, int64_t offset, uint64_t *seed) {
@@ -199,8 +195,8 @@ static weir_status read_option(spec_reader *r, weir_filter *filter, char *word) 
         if (strcmp(option_at(class, i)->name, word) != 0) continue;
         if (filter->values[i].given)
             return weir__fail(r->err, WEIR_ERR_SPEC, offset, "option '%s' is given twice", word);
-        weir_status status =
-            read_value(r, option_at(class, i), equals + 1, equals + 1 - r->copy, &filter->values[i]);
+        weir_status status = read_value(r, option_at(class, i), equals + 1, equals + 1 - r->copy,
+                                        &filter->values[i]);
         filter->values[i].given = status == WEIR_OK;
         return status;
     }
@@ -343,7 +339,8 @@ static size_t print_value(char *out, size_t size, const weir_option *o, const we
         for (uint64_t i = 0; i < value->whole; i++) at += strcspn(at, "|") + 1;
         return (size_t)snprintf(out, size, "%.*s", (int)strcspn(at, "|"), at);
     default:
-        return (size_t)snprintf(out, size, "%" PRIu64 "%s", value->whole, value->is_time ? "ns" : "");
+        return (size_t)snprintf(out, size, "%" PRIu64 "%s", value->whole,
+                                value->is_time ? "ns" : "");
     }
 }
 
@@ -383,8 +380,9 @@ weir_status weir_filter_merge(weir_filter *into, const weir_filter *from, weir_e
     const char *name = into->class->kind.name;
     char a[SPEC_MAX], b[SPEC_MAX];
     if (into->class != from->class)
-        return weir__fail(err, WEIR_ERR_MISMATCH, -1, "cannot merge a '%s' filter with a '%s' filter",
-                          name, from->class->kind.name);
+        return weir__fail(err, WEIR_ERR_MISMATCH, -1,
+                          "cannot merge a '%s' filter with a '%s' filter", name,
+                          from->class->kind.name);
     if (!into->class->merge)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "'%s' filters cannot be merged: %s", name,
                           into->class->no_merge);
@@ -392,7 +390,8 @@ weir_status weir_filter_merge(weir_filter *into, const weir_filter *from, weir_e
     weir_filter_spec(from, b, sizeof b);
     if (strcmp(a, b) != 0)
         return weir__fail(err, WEIR_ERR_MISMATCH, -1,
-                          "cannot merge filters of different spec or seed: '%.120s' and '%.120s'", a, b);
+                          "cannot merge filters of different spec or seed: '%.120s' and '%.120s'",
+                          a, b);
     weir_status status = into->class->merge(into, from, err);
     if (status == WEIR_OK) {
         into->offered += from->offered;
@@ -403,6 +402,7 @@ weir_status weir_filter_merge(weir_filter *into, const weir_filter *from, weir_e
 
 weir_status weir__filter_check(const weir_filter *filter, weir_error *err) {
     if (filter->seen > filter->offered)
-        return weir__fail(err, WEIR_ERR_CORRUPT, -1, "the counters of the filter contradict each other");
+        return weir__fail(err, WEIR_ERR_CORRUPT, -1,
+                          "the counters of the filter contradict each other");
     return filter->class->check ? filter->class->check(filter, err) : WEIR_OK;
 }

@@ -33,9 +33,9 @@
  *
  *     e         flat    then cut at    full  ordered          packed       oracle  limit
  *     10%       8  15   19  31  54       95   99 in 31 groups  126 in 79     96.2  154.1
- *     1%        8  15   20  34           58   56 in 12          61 in 24     59.2   77.1
- *     0.1%      8  15   23               42   42 in 11          45 in 22     42.8   51.4
- *     0.0001%   8  15                    23   23 in 6           24 in 12     23.3   25.7
+ *     1%        8  15   20  34           58   56 in 12          72 in 57     59.2   77.1
+ *     0.1%      8  15   23               42   42 in 11          50 in 49     42.8   51.4
+ *     0.0001%   8  15                    23   23 in 6           25 in 24     23.3   25.7
  *
  * With 60% of the memory at 64 bits a key a line has 4.8 keys on average and more
  * than 15 with probability 5e-5; up to 8 they match by chance at 2^-53 each, up to 15
@@ -51,18 +51,18 @@
  * then new keys enter at the front, and what goes is what came first.
  *
  * Five ways compete: shared lines entered behind the first or at the front, ordered
- * groups entered in the middle or at the front, and packed groups, with the fewest
- * slots. Shared lines win when keys nearly fit, since nothing is lost to groups that
- * fill unevenly; ordered ones win on skewed streams under pressure; packed ones when
- * every key counts the same.
+ * groups entered in the middle or at the front, and packed groups, mostly of one slot.
+ * Shared lines win when keys nearly fit, since nothing is lost to groups that fill
+ * unevenly; ordered ones win on skewed streams under pressure; packed ones, which pay
+ * nothing on top of log2(1/e) bits, when keys are many and all alike.
  *
  * What to begin with is read off the stream: distinct keys are counted (by their
- * smallest hashes), and so are the hits for each key that was hit. From CROWDED keys
- * for each place on lines take the ordered form; where fewer than one verdict in RARE
- * is a hit, and a key that is hit is hit fewer than ONCE_MORE times, keys enter at the
- * front.
+ * smallest hashes), and so are the hits for each key that was hit. If those are fewer
+ * than ONCE_MORE, keys are alike: lines are packed from PACKED_FROM keys for each place
+ * on, and where repeats are rare as well keys enter at the front. If they are more,
+ * lines are ordered from ORDERED_FROM on.
  *
- * The contest then decides. One line in 16 (32 or 64 in larger filters) leads for each
+ * The contest then decides. One line in 32 (64 in larger filters) leads for each
  * way: it goes that way when full. Keys fall to lines by hash, so all leaders get equally
  * many really new keys, and the way whose leaders give fewer NEW verdicts has caught
  * more repeats: hot keys, which are always hit, do not blur the count as they would a
@@ -81,8 +81,8 @@
  * relative spread is 1 / sqrt(s - enter). A key seen again at a distance of d keys is
  * still known with probability Pr[Bin(d, 1/(G L)) < s - enter].
  *
- * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter, CROWDED,
- * RARE, ONCE_MORE, ENOUGH, the shares of leaders, AHEAD.
+ * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter,
+ * ORDERED_FROM, PACKED_FROM, RARE, ONCE_MORE, ENOUGH, the shares of leaders, AHEAD.
  */
 #include "filter/recent_line.h"
 
@@ -99,7 +99,7 @@ enum { SHARED, ORDERED, PACKED, FORMS }; /* what a line can look like */
 static const char *const form_names[FORMS] = {"shared", "ordered", "packed"};
 
 /* The ways that compete: a form, and where a new key enters in it. */
-enum { SHARED_BEHIND, SHARED_FRONT, ORDERED_MIDDLE, ORDERED_FRONT, PACKED_BEHIND, WAYS };
+enum { SHARED_BEHIND, SHARED_FRONT, ORDERED_MIDDLE, ORDERED_FRONT, PACKED_ANY, WAYS };
 static const struct {
     uint8_t form;
     bool front;
@@ -108,13 +108,15 @@ static const struct {
                 {SHARED, true, "shared_front"},
                 {ORDERED, false, "ordered_middle"},
                 {ORDERED, true, "ordered_front"},
-                {PACKED, false, "packed_behind"}};
+                {PACKED, false, "packed"}};
 
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
+#define FEW_LINES 512u               /* too few to tell one way from another */
 #define MANY_LINES 65536u            /* enough for every 64th to be many */
-#define CROWDED 2.2                  /* keys for each place, from which on groups are full */
+#define ORDERED_FROM 2.2             /* keys for each place, from which on groups are full, */
+#define PACKED_FROM 3.0              /* and so are groups of one */
 #define RARE 8u                      /* fewer than one hit in so many verdicts, and */
 #define ONCE_MORE 2.5                /* hits for each key that is hit: see "who goes" */
 #define ENOUGH 1000u                 /* verdicts before the contest says anything */
@@ -131,7 +133,8 @@ typedef struct {
     weir_filter base;
     uint64_t lines;
     uint64_t fair;        /* the cost that every line may have */
-    unsigned duel_period; /* one line in so many leads for each form; a power of two */
+    bool contest;         /* there are lines enough for one */
+    unsigned duel_period; /* one line in so many leads for each way; a power of two */
     line_shape shape;
     ordered_form ordered[WAYS]; /* no groups: shared, or the form is not to be had */
     bool windowed;
@@ -256,12 +259,11 @@ static void plan_packed(recent_filter *f, double eps) {
         for (unsigned groups = 1; groups <= ENTRIES_MAX; groups++) {
             ordered_form packed;
             if (!fill_ordered(&packed, &f->shape, groups, bits, eps, false)) continue;
-            if (packed.entries * 2 < 3 * groups) continue;
             /* one that a shared line turns into without loss is worth some entries */
             double score = packed.entries;
             uint64_t values = (uint64_t)shared->lists << shared->width[shared->fair];
-            if (values % ((uint64_t)groups << bits) == 0) score *= 1.05;
-            if (score > best) best = score, f->ordered[PACKED_BEHIND] = packed;
+            if (values % ((uint64_t)groups << bits) == 0) score *= 1.02;
+            if (score > best) best = score, f->ordered[PACKED_ANY] = packed;
         }
 }
 
@@ -282,7 +284,8 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->fair = f->shape.shared.cost[f->shape.shared.fair];
     for (unsigned way = 0; way < WAYS; way++)
         if (f->ordered[way].cost > f->fair) f->fair = f->ordered[way].cost;
-    f->duel_period = f->lines < 2048 ? 16 : f->lines < 16384 ? 32 : 64;
+    f->contest = f->lines >= FEW_LINES;
+    f->duel_period = f->lines < FEW_LINES ? 8 : f->lines < 16384 ? 32 : 64;
     f->windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
@@ -311,7 +314,7 @@ static inline bool to_be_had(const recent_filter *f, unsigned way) {
 }
 
 static inline unsigned wanted_way(const recent_filter *f, uint64_t line) {
-    unsigned way = leads_for(f, line);
+    unsigned way = f->contest ? leads_for(f, line) : WAYS;
     if (way == WAYS) way = (unsigned)f->state.winner;
     return to_be_had(f, way) ? way : SHARED_BEHIND;
 }
@@ -341,10 +344,12 @@ static double crowding(const recent_filter *f) {
 static unsigned likely_way(const recent_filter *f) {
     uint64_t verdicts = f->state.hits;
     for (unsigned i = 0; i < WAYS; i++) verdicts += f->state.misses[i];
-    if (f->state.hits * RARE < verdicts &&
-        (double)f->state.hits < ONCE_MORE * distinct(&f->state.keys_hit))
-        return SHARED_FRONT;
-    return crowding(f) > CROWDED && to_be_had(f, ORDERED_MIDDLE) ? ORDERED_MIDDLE : SHARED_BEHIND;
+    bool once = (double)f->state.hits < ONCE_MORE * distinct(&f->state.keys_hit);
+    double crowd = crowding(f);
+    if (once && f->state.hits * RARE < verdicts && crowd < 2 * PACKED_FROM) return SHARED_FRONT;
+    if (once && crowd > PACKED_FROM) return PACKED_ANY;
+    return !once && crowd > ORDERED_FROM && to_be_had(f, ORDERED_MIDDLE) ? ORDERED_MIDDLE
+                                                                         : SHARED_BEHIND;
 }
 
 /* How far `way` is ahead of the one in use, in standard deviations. */
@@ -360,6 +365,7 @@ static double lead_of(const recent_filter *f, unsigned way) {
 __attribute__((noinline)) static void judge(recent_filter *f) {
     uint64_t *m = f->state.misses, now = f->state.winner, best = now;
     if (!f->state.decided) f->state.winner = now = best = likely_way(f);
+    if (!f->contest) return;
     for (unsigned i = 0; i < WAYS; i++)
         if (to_be_had(f, i) && m[i] < m[best]) best = i;
     if (best != now && m[best] > ENOUGH && lead_of(f, (unsigned)best) > 3) {
@@ -393,7 +399,7 @@ static inline void count_hit(recent_filter *f, uint64_t line, uint64_t hash) {
 
 /* An ordered form by its number; the ways that share it have the same places. */
 static inline const ordered_form *ordered_of(const recent_filter *f, unsigned form) {
-    return &f->ordered[form == ORDERED ? ORDERED_MIDDLE : PACKED_BEHIND];
+    return &f->ordered[form == ORDERED ? ORDERED_MIDDLE : PACKED_ANY];
 }
 
 static uint64_t line_cost(const recent_filter *f, unsigned code) {

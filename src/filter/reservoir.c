@@ -333,6 +333,7 @@ static const weir_option options[] = {
 
 const weir__filter_class weir__reservoir_class = {
     .kind = {.name = "reservoir",
+             .fpr_is_target = true,
              .summary = "reservoir sampling Bloom filter (RSBF): keeps a sample of all keys",
              .advice = "For comparison and for reproducing the figures of its paper. With the "
                        "paper's own choice of k (aim=mean) it exceeds fpr; aim=fpr keeps it, and "

@@ -56,14 +56,7 @@
 #include "filter/probe.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_MAX, OPT_K, OPT_P };
-enum {
-    K_MOST = 32,
-    CHUNK = 64,
-    PLACES = 512,
-    AHEAD = 16,
-    LINE_WORDS = WEIR__LINE / 8,
-    CELLS_A_MIX = 5
-};
+enum { K_MOST = 32, CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE / 8 };
 #define P_MOST 1000000
 
 /* The low bit of every cell of a word, by the width of a cell. */

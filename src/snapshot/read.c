@@ -26,14 +26,15 @@ typedef struct {
     int fd;
     const char *path;
     uint64_t chain;
-    uint64_t at; /* bytes read */
+    uint64_t at;      /* bytes read */
     block_head block; /* the head last read; its bytes come next */
     weir_error *err;
 } block_reader;
 
 static weir_status corrupt(block_reader *r, const char *what) {
     return weir__fail(r->err, WEIR_ERR_CORRUPT, (int64_t)r->at,
-                      "'%.200s' is damaged at byte %llu: %s", r->path, (unsigned long long)r->at, what);
+                      "'%.200s' is damaged at byte %llu: %s", r->path, (unsigned long long)r->at,
+                      what);
 }
 
 /* Read exactly that many bytes. */
@@ -140,8 +141,9 @@ static weir_status filter_from_spec(block_reader *r, weir__reader *fields, weir_
     weir_status status = weir_filter_new(out, spec, &reason);
     if (status == WEIR_OK) return WEIR_OK;
     if (status != WEIR_ERR_MEMORY) status = WEIR_ERR_CORRUPT;
-    return weir__fail(r->err, status, (int64_t)r->at, "'%.120s' holds a filter that cannot be made: %.200s",
-                      r->path, reason.message);
+    return weir__fail(r->err, status, (int64_t)r->at,
+                      "'%.120s' holds a filter that cannot be made: %.200s", r->path,
+                      reason.message);
 }
 
 /* A short-lived view of the fields; `filter` is freed by the caller on failure. */
@@ -153,10 +155,12 @@ static weir_status read_fields(block_reader *r, weir__reader *fields, weir_filte
     if (words != filter->class->state_words) return corrupt(r, "the state has the wrong length");
     for (uint32_t i = 0; i < words; i++) weir__filter_state(filter)[i] = weir__take64(fields);
     uint64_t cells = weir__take64(fields);
-    if (fields->failed || fields->at != fields->end) return corrupt(r, "the fields have the wrong length");
+    if (fields->failed || fields->at != fields->end)
+        return corrupt(r, "the fields have the wrong length");
     if (probe != weir__hash_probe(filter))
         return weir__fail(r->err, WEIR_ERR_MISMATCH, (int64_t)r->at,
-                          "'%.200s' was written with another hash function than this library has", r->path);
+                          "'%.200s' was written with another hash function than this library has",
+                          r->path);
     if (cells != filter->cells_bytes) return corrupt(r, "the cells do not fit the spec");
     return WEIR_OK;
 }
@@ -225,7 +229,8 @@ static weir_status read_head(block_reader *r) {
     uint8_t head[WEIR__SNAPSHOT_HEAD];
     ssize_t n = read(r->fd, head, sizeof head);
     if (n < 0)
-        return weir__fail(r->err, WEIR_ERR_IO, 0, "cannot read '%.200s': %s", r->path, strerror(errno));
+        return weir__fail(r->err, WEIR_ERR_IO, 0, "cannot read '%.200s': %s", r->path,
+                          strerror(errno));
     if (n < 8 || memcmp(head, WEIR__SNAPSHOT_MARK, 8) != 0)
         return weir__fail(r->err, WEIR_ERR_CORRUPT, 0, "'%.200s' is not a weir snapshot", r->path);
     if (n < (ssize_t)sizeof head) return corrupt(r, "it ends too early");
@@ -252,7 +257,8 @@ static weir_status read_file(block_reader *r, weir_snapshot *snapshot) {
     }
     if (status != WEIR_OK) return status;
     uint8_t more;
-    if (r->block.length != 0 || read_body(r, &more) != WEIR_OK) return corrupt(r, "its end is not understood");
+    if (r->block.length != 0 || read_body(r, &more) != WEIR_OK)
+        return corrupt(r, "its end is not understood");
     return read(r->fd, &more, 1) == 0 ? WEIR_OK : corrupt(r, "something follows its end");
 }
 

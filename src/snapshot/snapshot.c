@@ -132,7 +132,8 @@ weir_status weir_filter_load(weir_filter **out, const char *path, weir_error *er
     if (status != WEIR_OK) return status;
     *out = weir_snapshot_take_filter(snapshot, "filter");
     if (!*out)
-        status = weir__fail(err, WEIR_ERR_MISMATCH, -1, "'%.200s' holds no filter named 'filter'", path);
+        status =
+            weir__fail(err, WEIR_ERR_MISMATCH, -1, "'%.200s' holds no filter named 'filter'", path);
     weir_snapshot_free(snapshot);
     return status;
 }

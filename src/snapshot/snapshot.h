@@ -20,8 +20,8 @@
 #define WEIR__SNAPSHOT_VERSION 1
 #define WEIR__SNAPSHOT_HEAD 16
 #define WEIR__BLOCK_HEAD 16
-#define WEIR__BLOCK_MOST ((uint32_t)1 << 20)    /* most bytes in a block of cells */
-#define WEIR__NOTE_MOST ((uint32_t)1 << 30)     /* most bytes in a note or an audit */
+#define WEIR__BLOCK_MOST ((uint32_t)1 << 20) /* most bytes in a block of cells */
+#define WEIR__NOTE_MOST ((uint32_t)1 << 30)  /* most bytes in a note or an audit */
 
 typedef enum {
     WEIR__BLOCK_PART = 1,  /* a part begins: u32 kind, name */
@@ -39,7 +39,7 @@ typedef enum { WEIR__PART_FILTER = 1, WEIR__PART_AUDIT = 2, WEIR__PART_NOTE = 3 
 typedef struct {
     weir__part_kind kind;
     char name[WEIR__NAME_MOST + 1];
-    uint64_t bytes;                    /* in the file, block heads included */
+    uint64_t bytes;                     /* in the file, block heads included */
     const weir_filter *borrowed_filter; /* to be written */
     const weir_audit *borrowed_audit;
     weir_filter *filter; /* read, until it is taken */

@@ -147,10 +147,10 @@ static weir_status write_file(block_writer *w, const weir_snapshot *snapshot) {
 /* ---- the file under way ---- */
 
 typedef struct {
-    char target[PATH_MAX];         /* links resolved, so that a rename keeps them */
-    char folder[PATH_MAX];         /* that it stands in */
-    char beside[PATH_MAX + 24];    /* its name until the rename */
-    bool named;                    /* `beside` exists */
+    char target[PATH_MAX];      /* links resolved, so that a rename keeps them */
+    char folder[PATH_MAX];      /* that it stands in */
+    char beside[PATH_MAX + 24]; /* its name until the rename */
+    bool named;                 /* `beside` exists */
     int fd;
 } pending_file;
 

@@ -7,11 +7,11 @@
  *     input: repeated  u8 kind, u16 length, `length` bytes
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <stdio.h>
 
 #include "core/bytes.h"
 #include "snapshot/snapshot.h"

@@ -46,7 +46,8 @@ static outcome run(const char *path, const stream_options *o) {
     stream_reader *reader;
     stream_error err;
     const stream_batch *batch;
-    if (stream_open(&reader, o, &path, 1, &err) != STREAM_OK) return (outcome){.end = STREAM_FAILED};
+    if (stream_open(&reader, o, &path, 1, &err) != STREAM_OK)
+        return (outcome){.end = STREAM_FAILED};
     while ((out.end = stream_next(reader, -1, &batch, &err)) == STREAM_BATCH)
         for (size_t i = 0; i < batch->count; i++) {
             uint8_t status = batch->status ? batch->status[i] : 0;

@@ -300,13 +300,13 @@ static void test_bound_of_lines(void **state) {
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         char spec[128];
         spread rates = {0};
-        snprintf(spec, sizeof spec, "stable:memory=64K,layout=block,seed=1,%s", more[i]);
+        snprintf(spec, sizeof spec, "stable:memory=32K,layout=block,seed=1,%s", more[i]);
         weir_filter *f = make_filter(spec);
         uint64_t cells = f->cells_bytes * 8, at = 4 * cells;
         offer_keys(f, 1, 0, at);
-        for (int turn = 0; turn < 60; turn++, at += cells / 2) {
+        for (int turn = 0; turn < 50; turn++, at += cells / 3) {
             weir_filter_info info;
-            offer_keys(f, 1, at, cells / 2);
+            offer_keys(f, 1, at, cells / 3);
             weir_filter_get_info(f, &info);
             spread_add(&rates, info.fpr_now);
         }

@@ -165,18 +165,20 @@ static void test_clock(void **state) {
 static void test_levels(void **state) {
     (void)state;
     weir_audit *audit = make_audit(4096, 1, 0, false, false);
-    weir_audit_report before, after;
-    weir_audit_get_report(audit, &before);
+    weir_audit_report report;
+    uint64_t one_in = 1;
     for (uint64_t key = 0; key < 20000; key++) {
         uint64_t hash = hash_of(key), verdict = 0;
+        size_t size = weir__audit_saved_size(audit);
         weir_audit_observe(audit, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
-        weir_audit_get_report(audit, &after);
-        assert_true(after.one_in == before.one_in || after.one_in == 2 * before.one_in);
-        if (after.one_in != before.one_in)
-            assert_true(before.keys >= 50 && after.keys < before.keys);
-        before = after;
+        if (weir__audit_saved_size(audit) >= size && key < 19999) continue;
+        weir_audit_get_report(audit, &report);
+        if (report.one_in == one_in) continue;
+        assert_int_equal(report.one_in, 2 * one_in);
+        assert_true(size >= 8 * (8 + 6 * 50));
+        one_in = report.one_in;
     }
-    assert_true(after.one_in >= 256);
+    assert_true(one_in >= 256);
     weir_audit_free(audit);
 }
 
@@ -389,7 +391,8 @@ static void test_damage(void **state) {
         assert_null(loaded);
         free(copy);
     }
-    for (size_t at = 0; at < length; at++)
+    for (size_t at = 0; at < length; at++) {
+        if (at >= 10 && at < 16) continue; /* a table of gigabytes is sound, and slow to read */
         for (int change = 1; change < 256; change += change < 4 ? 1 : 61) {
             bytes[at] ^= (uint8_t)change;
             weir_error err = {0};
@@ -406,6 +409,7 @@ static void test_damage(void **state) {
             }
             bytes[at] ^= (uint8_t)change;
         }
+    }
     printf("# %zu of the changed audits were still consistent\n", accepted);
 
     uint64_t bad[8] = {1, 4096, 4, 0, 0, 10, 5, 0}; /* a sound head with no keys */

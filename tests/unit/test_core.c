@@ -13,10 +13,14 @@ static void sizes_parse_as_written(void **state) {
     static const struct {
         const char *text;
         uint64_t bytes;
-    } good[] = {{"0", 0},           {"1024", 1024},
-                {"64M", 64u << 20}, {"1.5G", 3ull << 29},
-                {"64MiB", 64u << 20}, {"2KB", 2048},
-                {"1t", 1ull << 40}, {"18446744073709551615", UINT64_MAX}};
+    } good[] = {{"0", 0},
+                {"1024", 1024},
+                {"64M", 64u << 20},
+                {"1.5G", 3ull << 29},
+                {"64MiB", 64u << 20},
+                {"2KB", 2048},
+                {"1t", 1ull << 40},
+                {"18446744073709551615", UINT64_MAX}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         uint64_t bytes = 7;
         assert_int_equal(weir_parse_size(good[i].text, &bytes, NULL), WEIR_OK);
@@ -25,7 +29,8 @@ static void sizes_parse_as_written(void **state) {
     static const struct {
         const char *text;
         int64_t offset;
-    } bad[] = {{"", 0}, {"M", 0}, {"64Q", 2}, {"-1", 0}, {"1e400", 0}, {"0x10", 0}, {"1 G", 1}, {"99999T9", 6}};
+    } bad[] = {{"", 0},      {"M", 0},    {"64Q", 2}, {"-1", 0},
+               {"1e400", 0}, {"0x10", 0}, {"1 G", 1}, {"99999T9", 6}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         uint64_t bytes;
         weir_error err = {0};
@@ -95,7 +100,8 @@ static void whole_units_print_and_parse_back(void **state) {
     char text[32];
     for (unsigned shift = 0; shift < 50; shift++) {
         uint64_t back;
-        assert_int_equal(weir_parse_size(weir_print_size(text, 1ull << shift), &back, NULL), WEIR_OK);
+        assert_int_equal(weir_parse_size(weir_print_size(text, 1ull << shift), &back, NULL),
+                         WEIR_OK);
         assert_int_equal(back, 1ull << shift);
     }
     for (int64_t ns = 1; ns < INT64_C(1000000000000000); ns *= 10) {
@@ -127,7 +133,8 @@ static void hashes_are_the_published_ones(void **state) {
     assert_int_equal(weir__hash(&hasher, "", 0), UINT64_C(0x2d06800538d394c2));
     weir__hasher_init(&hasher, WEIR__HASH_XXH3, 42);
     for (size_t length = 0; length <= sizeof long_key; length += 37)
-        assert_int_equal(weir__hash(&hasher, long_key, length), weir__checksum(long_key, length, 42));
+        assert_int_equal(weir__hash(&hasher, long_key, length),
+                         weir__checksum(long_key, length, 42));
     weir__hasher_init(&hasher, WEIR__HASH_SIPHASH, 42);
     for (int i = 0; i < 16; i++) hasher.key[i] = (uint8_t)i;
     uint8_t in[15];

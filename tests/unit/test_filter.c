@@ -74,7 +74,8 @@ static void repeat_is_seen(const weir_kind *kind) {
     for (uint64_t i = 0; i < 500; i++) {
         twice[0] = twice[1] = test_word(21, i);
         weir_filter_offer_batch(filter, &(weir_batch){.count = 2, .hashes = twice}, &verdict);
-        if (!(verdict & 2)) fail_msg("%s: a key is not known just after it was offered", kind->name);
+        if (!(verdict & 2))
+            fail_msg("%s: a key is not known just after it was offered", kind->name);
     }
     weir_filter_free(filter);
 }
@@ -159,12 +160,13 @@ static void memory_is_kept(const weir_kind *kind) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         char spec[64];
         weir_filter_info info;
-        snprintf(spec, sizeof spec, "%s:memory=%llu,fpr=1%%", kind->name, (unsigned long long)sizes[i]);
+        snprintf(spec, sizeof spec, "%s:memory=%llu,fpr=1%%", kind->name,
+                 (unsigned long long)sizes[i]);
         weir_filter *filter = make_filter(spec);
         weir_filter_get_info(filter, &info);
         if (info.memory > sizes[i] + 8192)
-            fail_msg("%s: %llu bytes asked for, %llu held", kind->name, (unsigned long long)sizes[i],
-                     (unsigned long long)info.memory);
+            fail_msg("%s: %llu bytes asked for, %llu held", kind->name,
+                     (unsigned long long)sizes[i], (unsigned long long)info.memory);
         weir_filter_free(filter);
     }
 }
@@ -194,7 +196,8 @@ static void rate_is_bounded(const weir_kind *kind) {
             if (strcmp(kind->name, "bloom") == 0 && info.overfull) break;
             double mean = KEYS * rates[r], most = mean + 5 * __builtin_sqrt(mean) + 1;
             if ((double)wrong > most)
-                fail_msg("%s: %zu of %d new keys called seen at fpr %g", kind->name, wrong, KEYS, rates[r]);
+                fail_msg("%s: %zu of %d new keys called seen at fpr %g", kind->name, wrong, KEYS,
+                         rates[r]);
         }
         weir_filter_free(filter);
     }
@@ -268,9 +271,10 @@ static void bad_specs_are_refused_with_their_place(void **state) {
         weir_filter *filter = (weir_filter *)state;
         weir_error err = {0};
         weir_status status = weir_filter_new(&filter, bad[i].spec, &err);
-        if (status != bad[i].status || err.offset != bad[i].offset || !strstr(err.message, bad[i].words))
-            fail_msg("'%s': status %d, offset %lld, '%s'", bad[i].spec, status, (long long)err.offset,
-                     err.message);
+        if (status != bad[i].status || err.offset != bad[i].offset ||
+            !strstr(err.message, bad[i].words))
+            fail_msg("'%s': status %d, offset %lld, '%s'", bad[i].spec, status,
+                     (long long)err.offset, err.message);
         assert_null(filter);
         assert_int_equal(weir_filter_new(&filter, bad[i].spec, NULL), bad[i].status);
     }
@@ -307,7 +311,8 @@ static void tables_are_complete(void **state) {
 static void what_cannot_be_merged_says_so(void **state) {
     (void)state;
     weir_error err;
-    weir_filter *a = make_filter("bloom:memory=8K,seed=1"), *b = make_filter("stable:memory=8K,seed=1");
+    weir_filter *a = make_filter("bloom:memory=8K,seed=1"),
+                *b = make_filter("stable:memory=8K,seed=1");
     assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_MISMATCH);
     weir_filter *c = make_filter("bloom:memory=8K,seed=2");
     assert_int_equal(weir_filter_merge(a, c, &err), WEIR_ERR_MISMATCH);

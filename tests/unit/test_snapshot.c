@@ -186,7 +186,8 @@ static void parts_are_named_and_taken_once(void **state) {
     assert_int_equal(weir_snapshot_put_note(snapshot, "a", "", 0, &err), WEIR_ERR_RANGE);
     assert_int_equal(weir_snapshot_put_note(snapshot, "", "", 0, &err), WEIR_ERR_RANGE);
     assert_int_equal(weir_snapshot_put_note(snapshot, "no spaces", "", 0, &err), WEIR_ERR_RANGE);
-    assert_int_equal(weir_snapshot_put_note(snapshot, "farTooLongForAName", "", 0, &err), WEIR_ERR_RANGE);
+    assert_int_equal(weir_snapshot_put_note(snapshot, "farTooLongForAName", "", 0, &err),
+                     WEIR_ERR_RANGE);
     assert_int_equal(weir_snapshot_write(snapshot, path, NULL), WEIR_OK);
     weir_snapshot_free(snapshot);
     weir_filter_free(filter);
@@ -235,7 +236,8 @@ static void a_failed_save_leaves_the_old_file(void **state) {
     char command[256];
     snprintf(command, sizeof command, "ls %s | grep -c new$ >/dev/null", scratch_folder());
     assert_int_not_equal(system(command), 0);
-    assert_int_equal(weir_filter_save(filter, scratch_path("no/such/folder.weir"), &err), WEIR_ERR_IO);
+    assert_int_equal(weir_filter_save(filter, scratch_path("no/such/folder.weir"), &err),
+                     WEIR_ERR_IO);
     weir_filter_free(filter);
     weir_filter_free(loaded);
 }

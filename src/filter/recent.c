@@ -108,7 +108,7 @@ static const struct {
                 {SHARED, true, "shared_front"},
                 {ORDERED, false, "ordered_middle"},
                 {ORDERED, true, "ordered_front"},
-                {PACKED, false, "packed"}};
+                {PACKED, true, "packed"}};
 
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
@@ -258,7 +258,7 @@ static void plan_packed(recent_filter *f, double eps) {
     for (unsigned bits = 2; bits <= GROUP_MAX / 2; bits++)
         for (unsigned groups = 1; groups <= ENTRIES_MAX; groups++) {
             ordered_form packed;
-            if (!fill_ordered(&packed, &f->shape, groups, bits, eps, false)) continue;
+            if (!fill_ordered(&packed, &f->shape, groups, bits, eps, true)) continue;
             /* one that a shared line turns into without loss is worth some entries */
             double score = packed.entries;
             uint64_t values = (uint64_t)shared->lists << shared->width[shared->fair];
@@ -355,7 +355,7 @@ static unsigned likely_way(const recent_filter *f) {
 /* How far `way` is ahead of the one in use, in standard deviations. */
 static double lead_of(const recent_filter *f, unsigned way) {
     const uint64_t *m = f->state.misses, now = f->state.winner;
-    double leaders = (double)(f->lines / f->duel_period);
+    double leaders = (double)f->lines / f->duel_period;
     /* of the verdicts, and of the keys that happen to fall to the leading lines */
     double noise = sqrt((double)(m[now] + m[way])) + 0.04 * (double)m[now] / sqrt(leaders);
     return ((double)m[now] - (double)m[way]) / noise;
@@ -432,7 +432,8 @@ typedef struct {
 static void add_rank(line_content *content, unsigned rank, const uint8_t *ranks,
                      const uint64_t *values, unsigned n) {
     for (unsigned i = 0; i < n; i++)
-        if (ranks[i] == rank) content->value[content->count++] = values[i];
+        if (ranks[i] == rank) /* NOLINTNEXTLINE(clang-analyzer-core*): both are filled up to n */
+            content->value[content->count++] = values[i];
 }
 
 static void sort_by_rank(line_content *content, const uint8_t *ranks, const uint64_t *values,
@@ -453,7 +454,7 @@ static void read_shared(const recent_filter *f, const uint8_t *line, line_conten
         }
         return;
     }
-    uint8_t ranks[ENTRIES_MAX + 1];
+    uint8_t ranks[ENTRIES_MAX + 1] = {0};
     uint64_t values[ENTRIES_MAX + 1];
     unsigned bit = f->shape.code_bits;
     for (unsigned list = 0; list < lists; list++, bit++)
@@ -471,7 +472,7 @@ static wide_word read_group(const ordered_form *form, group_place place, unsigne
 
 static void read_ordered(const recent_filter *f, const ordered_form *form, const uint8_t *line,
                          line_content *content) {
-    uint8_t ranks[ENTRIES_MAX + 1];
+    uint8_t ranks[ENTRIES_MAX + 1] = {0};
     uint64_t values[ENTRIES_MAX + 1];
     unsigned n = 0;
     for (unsigned g = 0; g < form->groups; g++) {
@@ -895,7 +896,7 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
     weir__detail(each, context, "held", "keys remembered", "%llu",
                  (unsigned long long)f->state.held);
     weir__detail(each, context, "room", "keys that can be remembered", "%llu",
-                 (unsigned long long)(f->lines * shared->fair));
+                 (unsigned long long)f->lines * shared->fair);
     weir__detail(each, context, "forgotten", "keys that had to go", "%llu",
                  (unsigned long long)f->state.forgotten);
     weir__detail(each, context, "crowding", "distinct keys so far for each one of that room",

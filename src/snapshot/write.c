@@ -205,7 +205,7 @@ static weir_status publish_file(pending_file *f, const char *path, weir_error *e
 }
 
 weir_status weir_snapshot_write(const weir_snapshot *snapshot, const char *path, weir_error *err) {
-    pending_file file;
+    pending_file file = {.fd = -1};
     weir_status status = begin_file(&file, path, err);
     if (status != WEIR_OK) return status;
     block_writer writer = {.fd = file.fd, .path = path, .err = err};

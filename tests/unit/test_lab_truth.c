@@ -227,7 +227,7 @@ static void judge_applies_its_rules(void **state) {
     assert_int_equal(lab_judge_alone(&cell, &truth, &own), LAB_MISSED_AIM | LAB_ABOVE_TIGHT);
     own.fnr = 0.01;
     own.surprise = 1e-7;
-    own.memory = 1005000;
+    own.memory = 1009000;
     assert_int_equal(lab_judge_alone(&cell, &truth, &own), LAB_BROKE_FPR | LAB_BROKE_MEMORY);
     own.surprise = 1;
     own.memory = 0;

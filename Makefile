@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 all: build/build.ninja ## build/weir, build/libweir.a, build/libweir.so
-	@cmake --build build
+	@cmake --build build -- --quiet
 
 build/build.ninja:
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null

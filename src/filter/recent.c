@@ -126,6 +126,7 @@ static const struct {
  * SMALLEST / n of the range. State words only. */
 typedef struct {
     uint64_t count;
+    uint64_t limit;              /* words above this do not matter */
     uint64_t smallest[SMALLEST]; /* in order */
 } distinct_counter;
 
@@ -300,6 +301,7 @@ static void start(weir_filter *base) {
     f->state.rng = weir__mix64(weir__opt_whole(base, WEIR__OPT_SEED) + 1);
     f->state.pool = f->lines * (COST_ONE - f->fair);
     f->state.in_form[SHARED] = f->lines;
+    f->state.keys.limit = f->state.keys_hit.limit = UINT64_MAX;
 }
 
 /* ---- which way a line should go ---- */
@@ -319,14 +321,14 @@ static inline unsigned wanted_way(const recent_filter *f, uint64_t line) {
     return to_be_had(f, way) ? way : SHARED_BEHIND;
 }
 
-static inline void count_distinct(distinct_counter *counter, uint64_t hash) {
-    uint64_t word = weir__mix64(hash), n = counter->count, *smallest = counter->smallest, at = 0;
-    if (n == SMALLEST && word >= smallest[n - 1]) return;
+static void count_distinct(distinct_counter *counter, uint64_t word) {
+    uint64_t n = counter->count, *smallest = counter->smallest, at = 0;
     while (at < n && smallest[at] < word) at++;
-    if (at < n && smallest[at] == word) return;
+    if (at == SMALLEST || (at < n && smallest[at] == word)) return;
     if (n < SMALLEST) counter->count = ++n;
     memmove(smallest + at + 1, smallest + at, (n - 1 - at) * sizeof *smallest);
     smallest[at] = word;
+    if (n == SMALLEST) counter->limit = smallest[n - 1];
 }
 
 static double distinct(const distinct_counter *counter) {
@@ -385,7 +387,7 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
 }
 
 static inline void count_miss(recent_filter *f, uint64_t line, uint64_t hash) {
-    count_distinct(&f->state.keys, hash);
+    if (hash <= f->state.keys.limit) count_distinct(&f->state.keys, hash);
     if (f->state.forgotten < f->lines) return;
     unsigned way = leads_for(f, line);
     if (way < WAYS && ++f->state.misses[way] % 256 == 0) judge(f);
@@ -394,7 +396,9 @@ static inline void count_miss(recent_filter *f, uint64_t line, uint64_t hash) {
 static inline void count_hit(recent_filter *f, uint64_t line, uint64_t hash) {
     if (leads_for(f, line) == WAYS || f->state.forgotten < f->lines) return;
     f->state.hits++;
-    count_distinct(&f->state.keys_hit, hash);
+    /* mixed, as leading lines are not spread evenly over the hashes */
+    uint64_t word = weir__mix64(hash);
+    if (word <= f->state.keys_hit.limit) count_distinct(&f->state.keys_hit, word);
 }
 
 /* An ordered form by its number; the ways that share it have the same places. */
@@ -429,20 +433,20 @@ typedef struct {
     uint64_t value[ENTRIES_MAX + 1]; /* the best protected first */
 } line_content;
 
-static void add_rank(line_content *content, unsigned rank, const uint8_t *ranks,
-                     const uint64_t *values, unsigned n) {
+HOT void add_rank(line_content *content, unsigned rank, const uint8_t *ranks,
+                  const uint64_t *values, unsigned n) {
     for (unsigned i = 0; i < n; i++)
         if (ranks[i] == rank) /* NOLINTNEXTLINE(clang-analyzer-core*): both are filled up to n */
             content->value[content->count++] = values[i];
 }
 
-static void sort_by_rank(line_content *content, const uint8_t *ranks, const uint64_t *values,
-                         unsigned n) {
+HOT void sort_by_rank(line_content *content, const uint8_t *ranks, const uint64_t *values,
+                      unsigned n) {
     content->count = 0;
     for (unsigned rank = 0; content->count < n; rank++) add_rank(content, rank, ranks, values, n);
 }
 
-static void read_shared(const recent_filter *f, const uint8_t *line, line_content *content) {
+HOT void read_shared(const recent_filter *f, const uint8_t *line, line_content *content) {
     unsigned n = read_code(line, &f->shape), lists = f->shape.shared.lists;
     unsigned width = f->shape.shared.width[n], i = 0;
     if (n <= f->shape.shared.flat) {
@@ -465,13 +469,13 @@ static void read_shared(const recent_filter *f, const uint8_t *line, line_conten
     sort_by_rank(content, ranks, values, n);
 }
 
-static wide_word read_group(const ordered_form *form, group_place place, unsigned group) {
+HOT wide_word read_group(const ordered_form *form, group_place place, unsigned group) {
     return form->one_word ? group_slots_one(place, shape_of(form, group))
                           : group_slots_two(place, shape_of(form, group));
 }
 
-static void read_ordered(const recent_filter *f, const ordered_form *form, const uint8_t *line,
-                         line_content *content) {
+HOT void read_ordered(const recent_filter *f, const ordered_form *form, const uint8_t *line,
+                      line_content *content) {
     uint8_t ranks[ENTRIES_MAX + 1] = {0};
     uint64_t values[ENTRIES_MAX + 1];
     unsigned n = 0;
@@ -494,8 +498,7 @@ typedef struct {
     uint64_t rest;
 } list_entry;
 
-static void write_flat(const recent_filter *f, uint8_t *line, const list_entry *entries,
-                       unsigned n) {
+HOT void write_flat(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         uint64_t tag = tag_of(&f->shape.shared, entries[i].list, entries[i].rest);
         if (n <= WORDS_MOST) put_word(line, i, tag);
@@ -504,18 +507,17 @@ static void write_flat(const recent_filter *f, uint8_t *line, const list_entry *
     line[0] = (uint8_t)n;
 }
 
-/* Sort by list, entries of one list in the order in which they come, and write. */
-static void write_lists(const recent_filter *f, uint8_t *line, list_entry *entries, unsigned n) {
+/* Write entries list by list, those of one list in the order in which they come. */
+HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n) {
     unsigned width = f->shape.shared.width[n];
     uint64_t words[9] = {n};
-    for (unsigned i = 1; i < n; i++) {
-        list_entry entry = entries[i];
-        unsigned j = i;
-        for (; j && entries[j - 1].list > entry.list; j--) entries[j] = entries[j - 1];
-        entries[j] = entry;
-    }
+    uint8_t lists[ENTRIES_MAX + 1];
+    for (unsigned i = 0; i < n; i++) lists[i] = (uint8_t)entries[i].list;
     for (unsigned i = 0; i < n; i++) {
-        unsigned bit = f->shape.code_bits + entries[i].list + i, at = remainder_at(i, width);
+        unsigned rank = 0;
+        for (unsigned j = 0; j < i; j++) rank += lists[j] <= lists[i];
+        for (unsigned j = i + 1; j < n; j++) rank += lists[j] < lists[i];
+        unsigned bit = f->shape.code_bits + lists[i] + rank, at = remainder_at(rank, width);
         uint64_t remainder = entries[i].rest >> (64 - width);
         words[bit / 64] |= UINT64_C(1) << bit % 64;
         words[at / 64] |= remainder << at % 64;
@@ -524,7 +526,7 @@ static void write_lists(const recent_filter *f, uint8_t *line, list_entry *entri
     memcpy(line, words, LINE_BYTES);
 }
 
-static void write_shared(const recent_filter *f, uint8_t *line, const line_content *content) {
+HOT void write_shared(const recent_filter *f, uint8_t *line, const line_content *content) {
     const shared_form *form = &f->shape.shared;
     unsigned n = content->count < form->most ? content->count : form->most;
     list_entry entries[ENTRIES_MAX + 1];
@@ -535,8 +537,8 @@ static void write_shared(const recent_filter *f, uint8_t *line, const line_conte
     else write_lists(f, line, entries, n);
 }
 
-static void write_ordered(recent_filter *f, const ordered_form *form, unsigned code, uint8_t *line,
-                          const line_content *content) {
+HOT void write_ordered(recent_filter *f, const ordered_form *form, unsigned code, uint8_t *line,
+                       const line_content *content) {
     uint8_t used[ENTRIES_MAX + 1] = {0};
     wide_word groups[ENTRIES_MAX + 1] = {0};
     memset(line, 0, LINE_BYTES);
@@ -559,7 +561,7 @@ static void write_ordered(recent_filter *f, const ordered_form *form, unsigned c
 }
 
 /* Rewrite a line in another form, if the budget allows it. */
-__attribute__((noinline)) static bool convert(recent_filter *f, uint8_t *line, unsigned form) {
+HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
     unsigned old = read_code(line, &f->shape);
     unsigned old_form = old < f->shape.code_ordered ? SHARED : old - f->shape.code_ordered + 1;
     line_content content;
@@ -578,6 +580,8 @@ __attribute__((noinline)) static bool convert(recent_filter *f, uint8_t *line, u
     f->state.in_form[form]++;
     return true;
 }
+
+NOT_HERE(bool, convert, (recent_filter * f, uint8_t *line, unsigned form), (f, line, form))
 
 /* ---- offering a key ---- */
 
@@ -600,7 +604,7 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place pl
     unsigned width = form->width[n];
     unsigned at = place.first + (!front && place.length > 0);
     if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
-        if (form->width[n + 1] != width) shorten(line, n, width, form->width[n + 1]);
+        if (form->width[n + 1] != width) CALL(shorten, cpu, (line, n, width, form->width[n + 1]));
         width = form->width[n + 1];
         insert_entry(line, &f->shape, n, width, place.head, at, rest >> (64 - width), cpu);
         write_code(line, &f->shape, n + 1);
@@ -618,8 +622,7 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place pl
 
 /* One more entry than the present way of being flat can take. A flat line has its
  * entries in the order in which they came; a list has the latest first. */
-__attribute__((noinline)) static void outgrow(recent_filter *f, uint8_t *line, unsigned n,
-                                              unsigned list, uint64_t rest) {
+HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
     const shared_form *form = &f->shape.shared;
     list_entry entries[HALVES_MOST + 1];
     bool stays_flat = n < form->flat;
@@ -633,6 +636,10 @@ __attribute__((noinline)) static void outgrow(recent_filter *f, uint8_t *line, u
     else write_lists(f, line, entries, n + 1);
 }
 
+NOT_HERE(void, outgrow,
+         (recent_filter * f, uint8_t *line, unsigned n, unsigned list, uint64_t rest),
+         (f, line, n, list, rest))
+
 HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
                     cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
@@ -641,7 +648,7 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     pay(f, form->cost[n], form->cost[n + 1]);
     f->state.held++;
     if (n == WORDS_MOST || n == form->flat) {
-        outgrow(f, line, n, list, rest);
+        CALL(outgrow, cpu, (f, line, n, list, rest));
         return false;
     }
     if (n < WORDS_MOST) put_word(line, n, tag);
@@ -650,9 +657,10 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     return false;
 }
 
-HOT bool offer_one(recent_filter *f, uint64_t hash, cpu_kind cpu) {
-    uint64_t value, rest, number = weir__part(hash, f->lines, &value);
-    uint8_t *line = f->base.cells + number * LINE_BYTES;
+/* `value` is what is left of the hash once it has chosen line number `number`. */
+HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t hash, uint64_t value,
+                   cpu_kind cpu) {
+    uint64_t rest;
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered) {
         unsigned form = code - f->shape.code_ordered + 1, way = wanted_way(f, number);
@@ -663,7 +671,7 @@ HOT bool offer_one(recent_filter *f, uint64_t hash, cpu_kind cpu) {
         }
         count_miss(f, number, hash);
         f->state.forgotten++;
-        if (!its_own) convert(f, line, ways[way].form);
+        if (!its_own) CALL(convert, cpu, (f, line, ways[way].form));
         return false;
     }
     const shared_form *shared = &f->shape.shared;
@@ -683,7 +691,8 @@ HOT bool offer_one(recent_filter *f, uint64_t hash, cpu_kind cpu) {
     }
     count_miss(f, number, hash);
     unsigned way = wanted_way(f, number);
-    if (code >= shared->fair && ways[way].form != SHARED && convert(f, line, ways[way].form)) {
+    if (code >= shared->fair && ways[way].form != SHARED &&
+        CALL(convert, cpu, (f, line, ways[way].form))) {
         offer_ordered(f, &f->ordered[way], line, value);
         f->state.forgotten++;
         return false;
@@ -692,17 +701,22 @@ HOT bool offer_one(recent_filter *f, uint64_t hash, cpu_kind cpu) {
     return false;
 }
 
-static inline void ask_for(const recent_filter *f, uint64_t hash) {
-    __builtin_prefetch(f->base.cells + weir__scale(hash, f->lines) * LINE_BYTES, 1);
+HOT void ask_for(const uint8_t *cells, uint64_t lines, uint64_t hash) {
+    __builtin_prefetch(cells + weir__scale(hash, lines) * LINE_BYTES, 1);
 }
 
+/* Cells are bytes, which may be anything to the compiler: what does not change while
+ * they do is kept in variables of its own. */
 HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdicts, cpu_kind cpu) {
     recent_filter *f = (recent_filter *)base;
+    const uint64_t *hashes = batch->hashes, lines = f->lines;
+    uint8_t *cells = base->cells;
     size_t seen = 0, count = batch->count;
-    for (size_t i = 0; i < AHEAD && i < count; i++) ask_for(f, batch->hashes[i]);
+    for (size_t i = 0; i < AHEAD && i < count; i++) ask_for(cells, lines, hashes[i]);
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) ask_for(f, batch->hashes[i + AHEAD]);
-        bool hit = offer_one(f, batch->hashes[i], cpu);
+        if (i + AHEAD < count) ask_for(cells, lines, hashes[i + AHEAD]);
+        uint64_t value, number = weir__part(hashes[i], lines, &value);
+        bool hit = offer_one(f, cells + number * LINE_BYTES, number, hashes[i], value, cpu);
         weir__mark_seen(verdicts, i, hit);
         seen += hit;
     }
@@ -721,8 +735,7 @@ static size_t offer_plain(weir_filter *base, const weir_batch *batch, uint64_t *
     return offer_all(base, batch, verdicts, CPU_ANY);
 }
 #if defined(__x86_64__)
-__attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2"))) static size_t
-offer_avx2(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+FOR_AVX2 static size_t offer_avx2(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     return offer_all(base, batch, verdicts, CPU_AVX2);
 }
 FOR_AVX512
@@ -742,7 +755,7 @@ static size_t offer_windowed(recent_filter *f, const weir_batch *batch, uint64_t
     int64_t now = is_time && !batch->times ? clock_now() : 0;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) ask_for(f, batch->hashes[i + AHEAD]);
+        if (i + AHEAD < count) ask_for(f->base.cells, f->lines, batch->hashes[i + AHEAD]);
         int64_t at = is_time ? weir__batch_time(batch, i, now) : (int64_t)++f->state.window.records;
         bool hit =
             weir__window_offer(f->base.cells, &f->window, &f->state.window, batch->hashes[i], at);
@@ -791,7 +804,7 @@ static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *v
     int64_t now = f->windowed && is_time && !batch->times ? clock_now() : 0;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) ask_for(f, batch->hashes[i + AHEAD]);
+        if (i + AHEAD < count) ask_for(f->base.cells, f->lines, batch->hashes[i + AHEAD]);
         int64_t at =
             is_time ? weir__batch_time(batch, i, now) : (int64_t)f->state.window.records + 1;
         bool hit = f->windowed ? weir__window_test(base->cells, &f->window, &f->state.window,

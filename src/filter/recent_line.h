@@ -45,6 +45,23 @@
  * caller's processor (see the end of recent.c). */
 #define HOT static inline __attribute__((always_inline))
 
+/* What happens seldom is a function of its own, one for any processor and one for
+ * newer ones: code for the former stalls when it is called from code for the latter.
+ * NOT_HERE makes both from NAME_here; CALL calls the one that suits. */
+#if defined(__x86_64__)
+#define FOR_AVX2 __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2")))
+#else
+#define FOR_AVX2
+#endif
+#define NOT_HERE(type, name, parameters, arguments)                                                \
+    __attribute__((noinline, unused)) static type name##_any parameters {                          \
+        return name##_here arguments;                                                              \
+    }                                                                                              \
+    FOR_AVX2 __attribute__((noinline, unused)) static type name##_avx2 parameters {                \
+        return name##_here arguments;                                                              \
+    }
+#define CALL(name, cpu, arguments) ((cpu) == CPU_ANY ? name##_any arguments : name##_avx2 arguments)
+
 #define LINE_BYTES 64u
 #define LINE_BITS 512u
 #define ENTRIES_MAX 240u /* the most that a line may hold */
@@ -385,8 +402,7 @@ HOT void promote(uint8_t *line, list_place place, unsigned from, unsigned to, un
 }
 
 /* Cut all remainders from one width to a smaller one. */
-__attribute__((noinline, unused)) static void shorten(uint8_t *line, unsigned n, unsigned from,
-                                                      unsigned to) {
+HOT void shorten_here(uint8_t *line, unsigned n, unsigned from, unsigned to) {
     uint64_t new[9] = {0};
     for (unsigned i = 0, at = LINE_BITS - to; i < n; i++, at -= to) {
         uint64_t remainder = get_bits(line, remainder_at(i, from), from) >> (from - to);
@@ -398,6 +414,9 @@ __attribute__((noinline, unused)) static void shorten(uint8_t *line, unsigned n,
         put_word(line, k, (get_word(line, k) & ~body) | new[k]);
     }
 }
+
+NOT_HERE(void, shorten, (uint8_t * line, unsigned n, unsigned from, unsigned to),
+         (line, n, from, to))
 
 /* The first end of a list (a 1 with a 0 after it) at or after header bit `start`,
  * round the corner if need be. With `long_only` lists of one entry do not count,

@@ -120,7 +120,7 @@ static const struct {
 #define RARE 8u                      /* fewer than one hit in so many verdicts, and */
 #define ONCE_MORE 2.5                /* hits for each key that is hit: see "who goes" */
 #define ENOUGH 1000u                 /* verdicts before the contest says anything */
-#define SMALLEST 32u                 /* hashes kept for counting distinct keys */
+#define SMALLEST 64u                 /* hashes kept for counting distinct keys */
 
 /* Counts distinct keys, roughly: of n uniform words the SMALLEST-th smallest is about
  * SMALLEST / n of the range. State words only. */
@@ -321,7 +321,7 @@ static inline unsigned wanted_way(const recent_filter *f, uint64_t line) {
     return to_be_had(f, way) ? way : SHARED_BEHIND;
 }
 
-static void count_distinct(distinct_counter *counter, uint64_t word) {
+static void insert_word(distinct_counter *counter, uint64_t word) {
     uint64_t n = counter->count, *smallest = counter->smallest, at = 0;
     while (at < n && smallest[at] < word) at++;
     if (at == SMALLEST || (at < n && smallest[at] == word)) return;
@@ -329,6 +329,11 @@ static void count_distinct(distinct_counter *counter, uint64_t word) {
     memmove(smallest + at + 1, smallest + at, (n - 1 - at) * sizeof *smallest);
     smallest[at] = word;
     if (n == SMALLEST) counter->limit = smallest[n - 1];
+}
+
+static inline void count_distinct(distinct_counter *counter, uint64_t hash) {
+    uint64_t word = weir__mix64(hash);
+    if (word <= counter->limit) insert_word(counter, word);
 }
 
 static double distinct(const distinct_counter *counter) {
@@ -387,7 +392,7 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
 }
 
 static inline void count_miss(recent_filter *f, uint64_t line, uint64_t hash) {
-    if (hash <= f->state.keys.limit) count_distinct(&f->state.keys, hash);
+    count_distinct(&f->state.keys, hash);
     if (f->state.forgotten < f->lines) return;
     unsigned way = leads_for(f, line);
     if (way < WAYS && ++f->state.misses[way] % 256 == 0) judge(f);
@@ -396,9 +401,7 @@ static inline void count_miss(recent_filter *f, uint64_t line, uint64_t hash) {
 static inline void count_hit(recent_filter *f, uint64_t line, uint64_t hash) {
     if (leads_for(f, line) == WAYS || f->state.forgotten < f->lines) return;
     f->state.hits++;
-    /* mixed, as leading lines are not spread evenly over the hashes */
-    uint64_t word = weir__mix64(hash);
-    if (word <= f->state.keys_hit.limit) count_distinct(&f->state.keys_hit, word);
+    count_distinct(&f->state.keys_hit, hash);
 }
 
 /* An ordered form by its number; the ways that share it have the same places. */

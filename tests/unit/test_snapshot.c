@@ -42,7 +42,7 @@ static uint8_t *read_whole(const char *path, size_t *length) {
     fseek(file, 0, SEEK_END);
     *length = (size_t)ftell(file);
     rewind(file);
-    uint8_t *bytes = malloc(*length + 1);
+    uint8_t *bytes = calloc(1, *length + 1);
     assert_int_equal(fread(bytes, 1, *length, file), *length);
     fclose(file);
     return bytes;

@@ -407,6 +407,8 @@ static int check_together(const dedup_settings *s) {
         return cli_error("--key goes with --format csv, tsv or json; lines have no columns");
     if (s->resume && !s->state) return cli_error("--resume needs --state FILE to continue from");
     if (s->resume && !s->output) return cli_error("--resume needs --output FILE to continue");
+    if (s->state && s->output && strcmp(s->state, s->output) == 0)
+        return cli_error("--state and --output are the same file '%s'", s->state);
     return EXIT_DONE;
 }
 

@@ -62,7 +62,7 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
     note_option(list, &n, "key-skip-prefix", true, skip);
     note_option(list, &n, "ignore-case", true, yes_no(s->in.ignore_case));
     note_option(list, &n, "trim", true, yes_no(s->in.trim));
-    note_option(list, &n, "null", false, yes_no(s->in.terminator == 0));
+    note_option(list, &n, "null", true, yes_no(s->in.terminator == 0));
     note_option(list, &n, "header", false, yes_no(s->in.header));
     note_option(list, &n, "time", true, s->in.time_field);
     note_option(list, &n, "time-format", false, s->in.time_format);
@@ -343,17 +343,16 @@ note_verdict run_note_judge(const dedup_settings *s, const weir_filter *filter, 
     point->newest = then.newest; /* time does not run backwards from one run to the next */
     if (!then.resumable) return NOTE_FRESH;
     if (!s->resume) return then.complete ? NOTE_FRESH : refuse_interrupted(s, &then);
-    bool same = options_fit(s, &note, true, difference, sizeof difference);
-    if (!same && !then.complete) {
+    /* A finished run is continued too, with what was added to its input; another run
+     * would empty its output. */
+    if (!options_fit(s, &note, true, difference, sizeof difference)) {
         cli_error("cannot resume: the run that wrote '%s' was made %s", s->state, difference);
         return NOTE_REFUSED;
     }
-    if (same && !(same = inputs_fit(s, filter, &note, &then, difference, sizeof difference)) &&
-        !then.complete) {
+    if (!inputs_fit(s, filter, &note, &then, difference, sizeof difference)) {
         cli_error("cannot resume the run that wrote '%s': %s", s->state, difference);
         return NOTE_REFUSED;
     }
-    if (!same) return NOTE_FRESH; /* that run is finished; this is another one */
     *point = then;
     return NOTE_CONTINUE;
 }

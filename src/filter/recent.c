@@ -268,6 +268,18 @@ static void plan_packed(recent_filter *f, double eps) {
         }
 }
 
+/* A window of so many records never has more keys than that: room for four times as
+ * many leaves nothing to wish for, and more would only have to be swept. */
+static void plan_window(recent_filter *f, double eps) {
+    const weir__value *window = &f->base.values[OPT_WINDOW];
+    bool renew = weir__opt_whole(&f->base, OPT_RENEW) == 1;
+    weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
+    uint64_t enough = 16 + 4 * (window->whole / (f->window.groups * f->window.slots));
+    if (window->is_time || f->lines <= enough) return;
+    f->lines = enough;
+    weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
+}
+
 static weir_status create(weir_filter *base, weir_error *err) {
     recent_filter *f = (recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR);
@@ -290,9 +302,7 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
-    if (f->windowed)
-        weir__window_plan(&f->window, f->lines, eps, weir__opt_whole(base, OPT_WINDOW),
-                          weir__opt_whole(base, OPT_RENEW) == 1);
+    if (f->windowed) plan_window(f, eps);
     return weir__filter_map(base, f->lines * LINE_BYTES, err);
 }
 

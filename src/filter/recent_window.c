@@ -65,13 +65,20 @@ static unsigned age_of(unsigned stamp, uint64_t tick) {
     return now >= stamp ? now - stamp : now + STAMPS - stamp;
 }
 
+static bool is_empty(const uint8_t *line) {
+    uint64_t any = 0;
+    for (unsigned k = 0; k < 8; k++) any |= get_word(line, k);
+    return any == 0;
+}
+
 static void sweep_line(uint8_t *line, const window_plan *plan, window_state *state) {
+    if (is_empty(line)) return;
     for (unsigned g = 0; g < plan->groups; g++)
         for (unsigned j = 0; j < plan->slots; j++) {
             unsigned at = slot_at(plan, g, j);
             unsigned stamp = (unsigned)get_bits(line, at, STAMP_BITS);
             if (!stamp || age_of(stamp, state->now) < plan->ticks) continue;
-            put_bits(line, at, STAMP_BITS, 0);
+            put_bits(line, at, STAMP_BITS + plan->bits, 0);
             state->held--;
         }
 }
@@ -88,6 +95,10 @@ static void sweep(uint8_t *cells, const window_plan *plan, window_state *state, 
  * the last tick before stamps come around clears it. */
 static void advance(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t tick) {
     uint64_t steps = 0;
+    if (state->held == 0) { /* nothing to sweep; what is left of old entries has no stamp */
+        state->swept = 0;
+        state->now = tick;
+    }
     while (state->now < tick && steps++ < STAMPS) {
         if (state->swept < plan->quota) sweep(cells, plan, state, plan->quota - state->swept);
         state->swept = 0;

@@ -167,13 +167,17 @@ static weir_status read_fields(block_reader *r, weir__reader *fields, weir_filte
 
 static weir_status read_filter(block_reader *r, weir__part_entry *part) {
     uint8_t *bytes;
-    size_t length;
+    size_t length = 0;
     weir_filter *filter = NULL;
     weir_status status = read_bytes(r, &bytes, &length);
     if (status != WEIR_OK) return status;
     weir__reader fields = {bytes, bytes + length, false};
     status = filter_from_spec(r, &fields, &filter);
-    if (status == WEIR_OK) status = read_fields(r, &fields, filter);
+    if (!filter) {
+        free(bytes);
+        return status;
+    }
+    status = read_fields(r, &fields, filter);
     if (status == WEIR_OK) status = read_cells(r, filter);
     if (status == WEIR_OK) status = weir__filter_check(filter, r->err);
     free(bytes);
@@ -187,7 +191,7 @@ static weir_status read_filter(block_reader *r, weir__part_entry *part) {
 
 static weir_status read_audit(block_reader *r, weir__part_entry *part) {
     uint8_t *bytes;
-    size_t length;
+    size_t length = 0;
     weir_status status = read_bytes(r, &bytes, &length);
     if (status == WEIR_OK) status = weir__audit_load(&part->audit, bytes, length, r->err);
     free(bytes);
@@ -266,10 +270,16 @@ weir_status weir_snapshot_read(weir_snapshot **out, const char *path, weir_error
     weir_snapshot *snapshot;
     *out = NULL;
     block_reader reader = {.path = path, .err = err};
-    reader.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (reader.fd < 0)
-        return weir__fail(err, WEIR_ERR_IO, -1, "cannot open '%.200s': %s", path, strerror(errno));
+    struct stat st;
+    reader.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait at a pipe */
+    if (reader.fd < 0 || fstat(reader.fd, &st) != 0) {
+        weir__fail(err, WEIR_ERR_IO, -1, "cannot open '%.200s': %s", path, strerror(errno));
+        if (reader.fd >= 0) close(reader.fd);
+        return WEIR_ERR_IO;
+    }
     weir_status status = weir_snapshot_new(&snapshot, err);
+    if (status == WEIR_OK && !S_ISREG(st.st_mode))
+        status = weir__fail(err, WEIR_ERR_IO, -1, "'%.200s' is not a regular file", path);
     if (status == WEIR_OK) status = read_file(&reader, snapshot);
     close(reader.fd);
     if (status != WEIR_OK) weir_snapshot_free(snapshot);

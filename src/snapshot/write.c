@@ -168,6 +168,10 @@ static weir_status begin_file(pending_file *f, const char *path, weir_error *err
         return io_failure("write", path, err);
     }
     if (!realpath(path, f->target)) strcpy(f->target, path);
+    struct stat st;
+    if (stat(f->target, &st) == 0 && !S_ISREG(st.st_mode))
+        return weir__fail(err, WEIR_ERR_IO, -1, "cannot write '%.200s': it is not a regular file",
+                          path);
     char copy[PATH_MAX];
     strcpy(copy, f->target);
     strcpy(f->folder, dirname(copy));

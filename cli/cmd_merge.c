@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "opts.h"
 #include "report.h"
+#include "run_note.h"
 #include "state_lock.h"
 #include "weir.h"
 
@@ -25,55 +26,75 @@ static const opt_entry merge_table[] = {
     {0},
 };
 
-/* Read a snapshot and keep its filter; *others tells whether it holds more. */
-static weir_filter *read_filter(const char *path, bool *others) {
+/* What is kept of a snapshot: its filter, and the snapshot for its note. */
+typedef struct {
+    const char *path;
     weir_snapshot *snapshot;
-    weir_error err;
-    if (weir_snapshot_read(&snapshot, path, &err) != WEIR_OK) {
-        cli_error("%s", err.message);
-        return NULL;
-    }
-    weir_filter *filter = NULL;
-    for (size_t i = 0; i < weir_snapshot_count(snapshot); i++) {
-        weir_snapshot_part part;
-        weir_snapshot_get_part(snapshot, i, &part);
-        if (!strcmp(part.kind, "filter") && !filter)
-            filter = weir_snapshot_take_filter(snapshot, part.name);
-        else *others = true;
-    }
-    if (!filter) cli_error("'%s' holds no filter", path);
-    weir_snapshot_free(snapshot);
-    return filter;
+    weir_filter *filter;
+} source;
+
+static void close_source(source *from) {
+    weir_filter_free(from->filter);
+    weir_snapshot_free(from->snapshot);
 }
 
-static int merge_into(weir_filter *into, const char *into_path, const char *path, bool *others) {
-    weir_filter *from = read_filter(path, others);
+/* Read a snapshot; *others tells whether it holds more than a filter. */
+static int open_source(source *from, const char *path, bool *others) {
     weir_error err;
-    if (!from) return EXIT_TROUBLE;
-    int code = EXIT_DONE;
-    if (weir_filter_merge(into, from, &err) != WEIR_OK)
-        code = cli_error("'%s' and '%s': %s", into_path, path, err.message);
-    weir_filter_free(from);
+    *from = (source){.path = path};
+    if (weir_snapshot_read(&from->snapshot, path, &err) != WEIR_OK)
+        return cli_error("%s", err.message);
+    for (size_t i = 0; i < weir_snapshot_count(from->snapshot); i++) {
+        weir_snapshot_part part;
+        weir_snapshot_get_part(from->snapshot, i, &part);
+        if (!strcmp(part.kind, "filter") && !from->filter)
+            from->filter = weir_snapshot_take_filter(from->snapshot, part.name);
+        else *others = true;
+    }
+    return from->filter ? EXIT_DONE : cli_error("'%s' holds no filter", path);
+}
+
+/* Keys that were made in different ways do not meet in one filter. */
+static int check_keys(const source *a, const source *b) {
+    size_t length_a = 0, length_b = 0;
+    char difference[512];
+    const char *note_a = weir_snapshot_note(a->snapshot, "run", &length_a);
+    const char *note_b = weir_snapshot_note(b->snapshot, "run", &length_b);
+    if (!note_a || !note_b ||
+        run_notes_agree(note_a, length_a, note_b, length_b, difference, sizeof difference))
+        return EXIT_DONE;
+    return cli_error("'%s' and '%s' do not have the same keys: made with %s", a->path, b->path,
+                     difference);
+}
+
+static int merge_into(source *into, const char *path, bool *others) {
+    source from;
+    weir_error err;
+    int code = open_source(&from, path, others);
+    if (code == EXIT_DONE) code = check_keys(into, &from);
+    if (code == EXIT_DONE && weir_filter_merge(into->filter, from.filter, &err) != WEIR_OK)
+        code = cli_error("'%s' and '%s': %s", into->path, path, err.message);
+    close_source(&from);
     return code;
 }
 
 static int merge(const char *output, int count, char **paths) {
     state_lock lock;
     weir_error err;
+    source into;
     bool others = false;
     int code = state_lock_take(&lock, output);
     if (code != EXIT_DONE) return code;
-    weir_filter *into = read_filter(paths[0], &others);
-    if (!into) code = EXIT_TROUBLE;
+    code = open_source(&into, paths[0], &others);
     for (int i = 1; i < count && code == EXIT_DONE; i++)
-        code = merge_into(into, paths[0], paths[i], &others);
-    if (code == EXIT_DONE && weir_filter_save(into, output, &err) != WEIR_OK)
+        code = merge_into(&into, paths[i], &others);
+    if (code == EXIT_DONE && weir_filter_save(into.filter, output, &err) != WEIR_OK)
         code = cli_error("%s", err.message);
     if (code == EXIT_DONE && others)
         cli_warn(
             "only filters were joined; audits, and how far a run had come, are left out of '%s'",
             output);
-    weir_filter_free(into);
+    close_source(&into);
     state_lock_drop(&lock);
     return code;
 }

@@ -356,3 +356,25 @@ note_verdict run_note_judge(const dedup_settings *s, const weir_filter *filter, 
     *point = then;
     return NOTE_CONTINUE;
 }
+
+bool run_notes_agree(const char *a, size_t length_a, const char *b, size_t length_b,
+                     char *difference, size_t size) {
+    note_text notes[2] = {{a, a + length_a}, {b, b + length_b}};
+    const dedup_settings none = {.format = ""};
+    noted_option *list = calloc(NOTED, sizeof *list);
+    char *values = malloc(2 * VALUE_MOST);
+    bool agree = list && values;
+    if (!agree) snprintf(difference, size, "more than there is memory for");
+    size_t count = agree ? list_options(&none, list) : 0;
+    for (size_t i = 0; i < count && agree; i++) {
+        char *of_a = values, *of_b = values + VALUE_MOST;
+        if (!list[i].of_key || !get_text(&notes[0], list[i].name, of_a, VALUE_MOST) ||
+            !get_text(&notes[1], list[i].name, of_b, VALUE_MOST) || !strcmp(of_a, of_b))
+            continue;
+        snprintf(difference, size, "--%s '%.200s' and '%.200s'", list[i].name, of_a, of_b);
+        agree = false;
+    }
+    free(list);
+    free(values);
+    return agree;
+}

@@ -38,4 +38,9 @@ typedef enum {
 note_verdict run_note_judge(const dedup_settings *settings, const weir_filter *filter,
                             const char *note, size_t length, run_point *point);
 
+/* Whether two notes are of runs that made their keys alike; if not, how they differ:
+ * "--format lines and csv". */
+bool run_notes_agree(const char *a, size_t length_a, const char *b, size_t length_b,
+                     char *difference, size_t size);
+
 #endif

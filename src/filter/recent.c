@@ -1004,7 +1004,8 @@ const weir__filter_class weir__recent_class = {
              "The filter to use unless you know better: exact as long as the distinct keys fit "
              "the memory, the false positive rate bounded at every instant, and of all filters "
              "the fewest duplicates let through when the keys no longer fit. With a window it "
-             "forgets by age instead.",
+             "forgets by age instead. Filters without a window can be merged while they hold all "
+             "their keys.",
              .mergeable = true, .options = options},
     .size = sizeof(recent_filter),
     .state_offset = offsetof(recent_filter, state),

@@ -16,6 +16,11 @@ if [[ -p pipe ]]; then ok pipe-is-still-there; else no pipe-is-still-there "it w
 trouble state-is-a-pipe "dedup: 'pipe' is not a regular file" dedup --state pipe in
 trouble inspect-a-device "inspect: '/dev/null' is not a regular file" inspect /dev/null
 
+run dedup "${small[@]}" --filter bloom --format csv --key 1 --state c.weir in
+trouble merge-of-other-keys \
+  "merge: 'a.weir' and 'c.weir' do not have the same keys: made with --format 'lines' and 'csv'" \
+  merge -o both.weir a.weir c.weir
+
 trouble state-is-output "dedup: --state and --output are the same file 'x'" dedup --state x -o x in
 
 run dedup "${small[@]}" --state run.weir --resume -o kept in
@@ -38,4 +43,4 @@ run dedup --window 1000 many
 is small-window-all-new "20000" "$(wc -l <out)"
 if ((SECONDS <= 4)); then ok small-window-is-quick; else no small-window-is-quick "$SECONDS s"; fi
 
-exit $((failures > 0))
+finish

@@ -17,13 +17,12 @@ const char *weir_status_text(weir_status status) {
 
 const char *weir_version(void) { return WEIR_VERSION_STRING; }
 
-weir_status weir__fail(weir_error *err, weir_status code, int64_t offset, const char *format, ...) {
-    if (!err) return code;
+void weir__report(weir_error *err, weir_status code, int64_t offset, const char *format, ...) {
+    if (!err) return;
     err->code = code;
     err->offset = offset;
     va_list args;
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
-    return code;
 }

@@ -175,7 +175,7 @@ static weir_status read_value(spec_reader *r, const weir_option *o, const char *
                                 : (double)value->whole >= o->low && (double)value->whole <= o->high;
     }
     if (status == WEIR_OK && !inside) return out_of_range(r, o, offset, text);
-    if (status != WEIR_OK && r->err && (o->type == WEIR_OPT_RATE || o->type < WEIR_OPT_CHOICE)) {
+    if (status != WEIR_OK && r->err && o->type < WEIR_OPT_CHOICE) {
         char reason[sizeof r->err->message];
         memcpy(reason, r->err->message, sizeof reason);
         return weir__fail(r->err, status, offset + r->err->offset, "%s: %.300s", o->name, reason);

@@ -273,7 +273,7 @@ weir_status weir_snapshot_read(weir_snapshot **out, const char *path, weir_error
     struct stat st;
     reader.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait at a pipe */
     if (reader.fd < 0 || fstat(reader.fd, &st) != 0) {
-        weir__fail(err, WEIR_ERR_IO, -1, "cannot open '%.200s': %s", path, strerror(errno));
+        weir__report(err, WEIR_ERR_IO, -1, "cannot open '%.200s': %s", path, strerror(errno));
         if (reader.fd >= 0) close(reader.fd);
         return WEIR_ERR_IO;
     }

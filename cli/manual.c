@@ -410,6 +410,8 @@ static const char *type_word(weir_option_type type) {
         return "WORD";
     case WEIR_OPT_SEED:
         return "N";
+    case WEIR_OPT_SPEC:
+        return "(SPEC)";
     }
     return "VALUE";
 }

@@ -24,10 +24,18 @@ typedef struct {
     int name_length, value_length;
 } spec_pair;
 
+/* Up to the comma that ends an option; those in parentheses do not. */
+static size_t pair_length(const char *text) {
+    size_t length = 0;
+    for (int depth = 0; text[length] && (text[length] != ',' || depth > 0); length++)
+        depth += (text[length] == '(') - (text[length] == ')');
+    return length;
+}
+
 /* The next option=value at *at, which moves behind it. */
 static bool next_pair(const char **at, spec_pair *pair) {
     if (!**at) return false;
-    size_t length = strcspn(*at, ","), name = strcspn(*at, "=,");
+    size_t length = pair_length(*at), name = strcspn(*at, "=,");
     *pair = (spec_pair){*at, *at + name + (name < length), (int)name,
                         (int)(name < length ? length - name - 1 : 0)};
     *at += length + ((*at)[length] == ',');
@@ -152,11 +160,27 @@ static bool number_value(weir_option_type type, const char *text, double *value)
     }
 }
 
+/* The inside of `(spec)`, or the text as it is. */
+static void without_parentheses(char out[SPEC_SIZE], const char *text) {
+    size_t length = strlen(text);
+    bool inside = length >= 2 && text[0] == '(' && text[length - 1] == ')';
+    snprintf(out, SPEC_SIZE, "%.*s", (int)(inside ? length - 2 : length), text + inside);
+}
+
+/* A nested spec is the same if everything that `a` names is so in `b`. */
+static bool same_nested(const char *a, const char *b) {
+    char inner_a[SPEC_SIZE], inner_b[SPEC_SIZE], difference[SPEC_SIZE];
+    without_parentheses(inner_a, a);
+    without_parentheses(inner_b, b);
+    return spec_fits(inner_a, true, inner_b, difference, sizeof difference);
+}
+
 bool spec_same_value(const char *kind, const char *option, const char *a, const char *b) {
     const weir_option *o = find_option(kind, option);
     double x, y;
     if (!strcmp(a, b)) return true;
     if (!o) return false;
+    if (o->type == WEIR_OPT_SPEC) return same_nested(a, b);
     if (o->type == WEIR_OPT_SEED) return strtoull(a, NULL, 0) == strtoull(b, NULL, 0);
     if (!number_value(o->type, a, &x) || !number_value(o->type, b, &y)) return false;
     return fabs(x - y) <= 1e-12 * fabs(x); /* 0.1% and 0.001 differ in the last bit */
@@ -168,6 +192,13 @@ static void pretty_value(const char *kind, const char *option, const char *value
     const weir_option *o = find_option(kind, option);
     char text[64] = "";
     double number;
+    if (o && o->type == WEIR_OPT_SPEC) {
+        char inner[SPEC_SIZE], pretty[SPEC_SIZE];
+        without_parentheses(inner, value);
+        spec_pretty(pretty, inner);
+        snprintf(out, size, "(%.1000s)", pretty);
+        return;
+    }
     if (o && o->type != WEIR_OPT_COUNT && number_value(o->type, value, &number)) {
         if (o->type == WEIR_OPT_SIZE) weir_print_size(text, (uint64_t)number);
         if (o->type == WEIR_OPT_RATE) snprintf(text, sizeof text, "%.12g%%", number * 100);
@@ -179,7 +210,7 @@ static void pretty_value(const char *kind, const char *option, const char *value
 
 bool spec_fits(const char *asked, bool kind_counts, const char *saved, char *difference,
                size_t size) {
-    char kind[64], saved_kind[64], name[64], want[128], have[128];
+    char kind[64], saved_kind[64], name[64], want[SPEC_SIZE], have[SPEC_SIZE];
     kind_name(asked, kind, sizeof kind);
     kind_name(saved, saved_kind, sizeof saved_kind);
     if (kind_counts && strcmp(kind, saved_kind) != 0) {
@@ -196,7 +227,7 @@ bool spec_fits(const char *asked, bool kind_counts, const char *saved, char *dif
             return false;
         }
         if (spec_same_value(saved_kind, name, want, have)) continue;
-        char shown[128];
+        char shown[SPEC_SIZE];
         pretty_value(saved_kind, name, have, shown, sizeof shown);
         snprintf(difference, size, "a filter with %s=%s, not %s", name, shown, want);
         return false;
@@ -205,7 +236,7 @@ bool spec_fits(const char *asked, bool kind_counts, const char *saved, char *dif
 }
 
 void spec_pretty(char out[SPEC_SIZE], const char *spec) {
-    char kind[64], name[64], value[128], shown[128];
+    char kind[64], name[64], value[SPEC_SIZE], shown[SPEC_SIZE];
     kind_name(spec, kind, sizeof kind);
     size_t used = (size_t)snprintf(out, SPEC_SIZE, "%s", kind);
     const char *at = first_pair(spec);

@@ -313,7 +313,8 @@ typedef enum {
     WEIR_OPT_RATE,   /* 0 to 1, or with a % sign */
     WEIR_OPT_SPAN,   /* a duration (ms s m h d) or a count of records */
     WEIR_OPT_CHOICE, /* one of the words in `choices` */
-    WEIR_OPT_SEED    /* a 64-bit number, decimal or 0x hexadecimal */
+    WEIR_OPT_SEED,   /* a 64-bit number, decimal or 0x hexadecimal */
+    WEIR_OPT_SPEC    /* another spec, in parentheses */
 } weir_option_type;
 
 typedef struct {

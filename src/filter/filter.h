@@ -32,24 +32,16 @@
 #define WEIR_FILTER_FILTER_H
 
 #include "core/error.h"
+#include "core/family.h"
 #include "core/hash.h"
 #include "core/memory.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "weir.h"
 
 /* Options by place: the common ones first, then a filter's own in the order of
  * its table (WEIR__OPT_OWN + 0, + 1, ...). */
 enum { WEIR__OPT_MEMORY, WEIR__OPT_FPR, WEIR__OPT_SEED, WEIR__OPT_HASH, WEIR__OPT_OWN };
-#define WEIR__OPTIONS_MAX 20
-
-/* One option's value. Which field holds it follows from the option's type. */
-typedef struct {
-    bool given;     /* named in the spec, or resolved since; else the default or still open */
-    bool is_time;   /* SPAN: a duration in nanoseconds, not a count */
-    double number;  /* RATE */
-    uint64_t whole; /* SIZE, COUNT, SPAN, SEED; CHOICE: place in the list */
-    int64_t offset; /* where the value stands in the spec text, for messages */
-} weir__value;
 
 struct weir_filter {
     const struct weir__filter_class *class;

@@ -1,9 +1,9 @@
 /* read.c - a snapshot from the disk, all of it checked or none of it given.
  *
  * Nothing is believed before its checksum fits: a length is bounded before
- * memory is taken for it, a filter is made from its spec by the same parser
+ * memory is taken for it, an object is made from its spec by the same parser
  * that reads a user's, its cells must fill exactly what that spec asks for, and
- * the filter's own check() has the last word. Messages name the byte at which
+ * its own check() has the last word. Messages name the byte at which
  * the file stops making sense.
  */
 #include <errno.h>
@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "core/bytes.h"
+#include "core/hash.h"
+#include "core/options.h"
 #include "snapshot/snapshot.h"
 
 typedef struct {
@@ -109,84 +111,78 @@ static weir_status read_zeros(block_reader *r, uint64_t *count) {
 }
 
 /* The mapped cells are zero already, so runs of zeros are skipped over. */
-static weir_status read_cells(block_reader *r, weir_filter *filter) {
+static weir_status read_cells(block_reader *r, const weir__image *image) {
     uint64_t at = 0, step = 0;
-    while (at < filter->cells_bytes) {
+    while (at < image->cells_bytes) {
         weir_status status = next_head(r);
         if (status != WEIR_OK) return status;
-        uint64_t left = filter->cells_bytes - at;
+        uint64_t left = image->cells_bytes - at;
         if (r->block.kind == WEIR__BLOCK_ZEROS) {
             status = read_zeros(r, &step);
         } else {
             step = r->block.length;
             if (r->block.kind != WEIR__BLOCK_CELLS || step == 0 || step > left)
-                return corrupt(r, "the cells do not fit the filter");
-            status = read_body(r, filter->cells + at);
+                return corrupt(r, "the cells do not fit the spec");
+            status = read_body(r, image->cells + at);
         }
         if (status != WEIR_OK) return status;
-        if (step == 0 || step > left) return corrupt(r, "the cells do not fit the filter");
+        if (step == 0 || step > left) return corrupt(r, "the cells do not fit the spec");
         at += step;
     }
     return WEIR_OK;
 }
 
-static weir_status filter_from_spec(block_reader *r, weir__reader *fields, weir_filter **out) {
-    char spec[1024];
+static weir_status object_from_spec(block_reader *r, weir__reader *fields,
+                                    const weir__family *family, void **out) {
+    char spec[WEIR__SPEC_MAX];
     uint32_t length = weir__take32(fields);
     const uint8_t *text = weir__take(fields, length);
     if (!text || length >= sizeof spec) return corrupt(r, "the spec is missing or too long");
     memcpy(spec, text, length);
     spec[length] = 0;
     weir_error reason = {0};
-    weir_status status = weir_filter_new(out, spec, &reason);
+    weir_status status = family->make(out, spec, &reason);
     if (status == WEIR_OK) return WEIR_OK;
     if (status != WEIR_ERR_MEMORY) status = WEIR_ERR_CORRUPT;
     return weir__fail(r->err, status, (int64_t)r->at,
-                      "'%.120s' holds a filter that cannot be made: %.200s", r->path,
+                      "'%.120s' holds a %s that cannot be made: %.200s", r->path, family->name,
                       reason.message);
 }
 
-/* A short-lived view of the fields; `filter` is freed by the caller on failure. */
-static weir_status read_fields(block_reader *r, weir__reader *fields, weir_filter *filter) {
+/* What the fields say goes to where the image says. */
+static weir_status read_fields(block_reader *r, weir__reader *fields, const weir__image *image) {
     uint64_t probe = weir__take64(fields);
-    filter->offered = weir__take64(fields);
-    filter->seen = weir__take64(fields);
+    for (size_t i = 0; i < 2; i++) *image->totals[i] = weir__take64(fields);
     uint32_t words = weir__take32(fields);
-    if (words != filter->class->state_words) return corrupt(r, "the state has the wrong length");
-    for (uint32_t i = 0; i < words; i++) weir__filter_state(filter)[i] = weir__take64(fields);
+    if (words != image->word_count) return corrupt(r, "the state has the wrong length");
+    for (uint32_t i = 0; i < words; i++) image->words[i] = weir__take64(fields);
     uint64_t cells = weir__take64(fields);
     if (fields->failed || fields->at != fields->end)
         return corrupt(r, "the fields have the wrong length");
-    if (probe != weir__hash_probe(filter))
+    if (probe != image->probe)
         return weir__fail(r->err, WEIR_ERR_MISMATCH, (int64_t)r->at,
                           "'%.200s' was written with another hash function than this library has",
                           r->path);
-    if (cells != filter->cells_bytes) return corrupt(r, "the cells do not fit the spec");
+    if (cells != image->cells_bytes) return corrupt(r, "the cells do not fit the spec");
     return WEIR_OK;
 }
 
-static weir_status read_filter(block_reader *r, weir__part_entry *part) {
+static weir_status read_object(block_reader *r, weir__part_entry *part) {
     uint8_t *bytes;
     size_t length = 0;
-    weir_filter *filter = NULL;
+    weir__image image;
     weir_status status = read_bytes(r, &bytes, &length);
     if (status != WEIR_OK) return status;
     weir__reader fields = {bytes, bytes + length, false};
-    status = filter_from_spec(r, &fields, &filter);
-    if (!filter) {
-        free(bytes);
-        return status;
+    status = object_from_spec(r, &fields, part->family, &part->object);
+    if (status == WEIR_OK) {
+        part->family->image(part->object, &image);
+        status = read_fields(r, &fields, &image);
     }
-    status = read_fields(r, &fields, filter);
-    if (status == WEIR_OK) status = read_cells(r, filter);
-    if (status == WEIR_OK) status = weir__filter_check(filter, r->err);
+    if (status == WEIR_OK) status = read_cells(r, &image);
+    if (status == WEIR_OK) status = part->family->check(part->object, r->err);
     free(bytes);
-    if (status != WEIR_OK) {
-        weir_filter_free(filter);
-        return status;
-    }
-    part->filter = filter;
-    return WEIR_OK;
+    return status; /* a half-read object is freed with the snapshot */
 }
 
 static weir_status read_audit(block_reader *r, weir__part_entry *part) {
@@ -208,23 +204,13 @@ static weir_status read_part(block_reader *r, weir_snapshot *snapshot) {
     if (head[sizeof head - 1] != 0) return corrupt(r, "a part's name has no end");
     weir__part_entry *part = &snapshot->parts[snapshot->count++];
     weir__reader fields = {head, head + sizeof head, false};
-    uint32_t kind = weir__take32(&fields);
+    part->kind = weir__take32(&fields);
     memcpy(part->name, fields.at, sizeof part->name);
-    part->kind = (weir__part_kind)kind;
-    switch (kind) {
-    case WEIR__PART_FILTER:
-        status = read_filter(r, part);
-        break;
-    case WEIR__PART_AUDIT:
-        status = read_audit(r, part);
-        break;
-    case WEIR__PART_NOTE:
-        status = read_bytes(r, &part->note, &part->note_length);
-        break;
-    default:
-        part->kind = WEIR__PART_NOTE;
-        return corrupt(r, "it has a part of unknown kind");
-    }
+    part->family = weir__family_numbered(part->kind);
+    if (part->family) status = read_object(r, part);
+    else if (part->kind == WEIR__PART_AUDIT) status = read_audit(r, part);
+    else if (part->kind == WEIR__PART_NOTE) status = read_bytes(r, &part->note, &part->note_length);
+    else return corrupt(r, "it has a part of unknown kind");
     part->bytes = r->at - start;
     return status;
 }

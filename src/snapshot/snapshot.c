@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A new family is a line here. */
+static const weir__family *const families[] = {&weir__filter_family};
+
+const weir__family *weir__family_numbered(uint32_t number) {
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (families[i]->number == number) return families[i];
+    return NULL;
+}
+
 weir_status weir_snapshot_new(weir_snapshot **out, weir_error *err) {
     *out = calloc(1, sizeof **out);
     return *out ? WEIR_OK : weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
@@ -13,19 +22,24 @@ weir_status weir_snapshot_new(weir_snapshot **out, weir_error *err) {
 void weir_snapshot_free(weir_snapshot *snapshot) {
     if (!snapshot) return;
     for (size_t i = 0; i < snapshot->count; i++) {
-        weir_filter_free(snapshot->parts[i].filter);
-        weir_audit_free(snapshot->parts[i].audit);
-        free(snapshot->parts[i].note);
+        weir__part_entry *part = &snapshot->parts[i];
+        if (part->object) part->family->free(part->object);
+        weir_audit_free(part->audit);
+        free(part->note);
     }
     free(snapshot);
 }
 
-static weir__part_entry *find(const weir_snapshot *snapshot, const char *name,
-                              weir__part_kind kind) {
+static weir__part_entry *find_named(const weir_snapshot *snapshot, const char *name) {
     for (size_t i = 0; i < snapshot->count; i++)
-        if (snapshot->parts[i].kind == kind && strcmp(snapshot->parts[i].name, name) == 0)
+        if (strcmp(snapshot->parts[i].name, name) == 0)
             return (weir__part_entry *)&snapshot->parts[i];
     return NULL;
+}
+
+static weir__part_entry *find(const weir_snapshot *snapshot, const char *name, uint32_t kind) {
+    weir__part_entry *part = find_named(snapshot, name);
+    return part && part->kind == kind ? part : NULL;
 }
 
 static bool good_name(const char *name) {
@@ -35,13 +49,12 @@ static bool good_name(const char *name) {
     return length >= 1 && length <= WEIR__NAME_MOST;
 }
 
-static weir_status add_part(weir_snapshot *snapshot, const char *name, weir__part_kind kind,
+static weir_status add_part(weir_snapshot *snapshot, const char *name, uint32_t kind,
                             weir__part_entry **out, weir_error *err) {
     if (!good_name(name))
         return weir__fail(err, WEIR_ERR_RANGE, -1,
                           "'%.40s' cannot name a part; use 1 to 15 letters", name);
-    if (find(snapshot, name, WEIR__PART_FILTER) || find(snapshot, name, WEIR__PART_AUDIT) ||
-        find(snapshot, name, WEIR__PART_NOTE))
+    if (find_named(snapshot, name))
         return weir__fail(err, WEIR_ERR_RANGE, -1, "there are two parts named '%s'", name);
     if (snapshot->count == WEIR__PARTS_MOST)
         return weir__fail(err, WEIR_ERR_RANGE, -1, "a snapshot holds at most %d parts",
@@ -52,19 +65,26 @@ static weir_status add_part(weir_snapshot *snapshot, const char *name, weir__par
     return WEIR_OK;
 }
 
+static weir_status put_object(weir_snapshot *snapshot, const char *name, const weir__family *family,
+                              const void *object, weir_error *err) {
+    weir__part_entry *part;
+    weir_status status = add_part(snapshot, name, family->number, &part, err);
+    if (status != WEIR_OK) return status;
+    part->family = family;
+    part->borrowed = object;
+    return WEIR_OK;
+}
+
 weir_status weir_snapshot_put_filter(weir_snapshot *snapshot, const char *name,
                                      const weir_filter *filter, weir_error *err) {
-    weir__part_entry *part;
-    weir_status status = add_part(snapshot, name, WEIR__PART_FILTER, &part, err);
-    if (status == WEIR_OK) part->borrowed_filter = filter;
-    return status;
+    return put_object(snapshot, name, &weir__filter_family, filter, err);
 }
 
 weir_status weir_snapshot_put_audit(weir_snapshot *snapshot, const char *name,
                                     const weir_audit *audit, weir_error *err) {
     weir__part_entry *part;
     weir_status status = add_part(snapshot, name, WEIR__PART_AUDIT, &part, err);
-    if (status == WEIR_OK) part->borrowed_audit = audit;
+    if (status == WEIR_OK) part->borrowed = audit;
     return status;
 }
 
@@ -86,11 +106,15 @@ weir_status weir_snapshot_put_note(weir_snapshot *snapshot, const char *name, co
     return WEIR_OK;
 }
 
+static void *take_object(weir_snapshot *snapshot, const char *name, const weir__family *family) {
+    weir__part_entry *part = find(snapshot, name, family->number);
+    void *object = part ? part->object : NULL;
+    if (part) part->object = NULL;
+    return object;
+}
+
 weir_filter *weir_snapshot_take_filter(weir_snapshot *snapshot, const char *name) {
-    weir__part_entry *part = find(snapshot, name, WEIR__PART_FILTER);
-    weir_filter *filter = part ? part->filter : NULL;
-    if (part) part->filter = NULL;
-    return filter;
+    return take_object(snapshot, name, &weir__filter_family);
 }
 
 weir_audit *weir_snapshot_take_audit(weir_snapshot *snapshot, const char *name) {
@@ -110,30 +134,46 @@ const void *weir_snapshot_note(const weir_snapshot *snapshot, const char *name, 
 size_t weir_snapshot_count(const weir_snapshot *snapshot) { return snapshot->count; }
 
 void weir_snapshot_get_part(const weir_snapshot *snapshot, size_t i, weir_snapshot_part *part) {
-    static const char *const kinds[] = {"", "filter", "audit", "note"};
     const weir__part_entry *entry = &snapshot->parts[i];
-    *part = (weir_snapshot_part){entry->name, kinds[entry->kind], entry->bytes};
+    const char *kind = entry->family                     ? entry->family->name
+                       : entry->kind == WEIR__PART_AUDIT ? "audit"
+                                                         : "note";
+    *part = (weir_snapshot_part){entry->name, kind, entry->bytes};
 }
 
-weir_status weir_filter_save(const weir_filter *filter, const char *path, weir_error *err) {
+/* One object in a file of its own: the part has the name of the family. */
+static weir_status save_object(const weir__family *family, const void *object, const char *path,
+                               weir_error *err) {
     weir_snapshot *snapshot;
     weir_status status = weir_snapshot_new(&snapshot, err);
     if (status != WEIR_OK) return status;
-    status = weir_snapshot_put_filter(snapshot, "filter", filter, err);
+    status = put_object(snapshot, family->name, family, object, err);
     if (status == WEIR_OK) status = weir_snapshot_write(snapshot, path, err);
     weir_snapshot_free(snapshot);
     return status;
 }
 
-weir_status weir_filter_load(weir_filter **out, const char *path, weir_error *err) {
+static weir_status load_object(const weir__family *family, void **out, const char *path,
+                               weir_error *err) {
     weir_snapshot *snapshot;
     *out = NULL;
     weir_status status = weir_snapshot_read(&snapshot, path, err);
     if (status != WEIR_OK) return status;
-    *out = weir_snapshot_take_filter(snapshot, "filter");
+    *out = take_object(snapshot, family->name, family);
     if (!*out)
-        status =
-            weir__fail(err, WEIR_ERR_MISMATCH, -1, "'%.200s' holds no filter named 'filter'", path);
+        status = weir__fail(err, WEIR_ERR_MISMATCH, -1, "'%.200s' holds no %s named '%s'", path,
+                            family->name, family->name);
     weir_snapshot_free(snapshot);
+    return status;
+}
+
+weir_status weir_filter_save(const weir_filter *filter, const char *path, weir_error *err) {
+    return save_object(&weir__filter_family, filter, path, err);
+}
+
+weir_status weir_filter_load(weir_filter **out, const char *path, weir_error *err) {
+    void *object;
+    weir_status status = load_object(&weir__filter_family, &object, path, err);
+    *out = object;
     return status;
 }

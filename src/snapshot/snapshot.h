@@ -12,8 +12,9 @@
 #ifndef WEIR_SNAPSHOT_SNAPSHOT_H
 #define WEIR_SNAPSHOT_SNAPSHOT_H
 
+#include "core/error.h"
+#include "core/family.h"
 #include "filter/audit.h"
-#include "filter/filter.h"
 #include "weir.h"
 
 #define WEIR__SNAPSHOT_MARK "\x89weir\r\n\x1a" /* 8 bytes; a text transfer would break it */
@@ -26,23 +27,24 @@
 typedef enum {
     WEIR__BLOCK_PART = 1,  /* a part begins: u32 kind, name */
     WEIR__BLOCK_BYTES = 2, /* its fields */
-    WEIR__BLOCK_CELLS = 3, /* the next cells of a filter */
+    WEIR__BLOCK_CELLS = 3, /* the next cells of an object */
     WEIR__BLOCK_ZEROS = 4, /* u64: so many bytes of the cells are zero */
     WEIR__BLOCK_END = 5    /* nothing follows */
 } weir__block_kind;
 
-typedef enum { WEIR__PART_FILTER = 1, WEIR__PART_AUDIT = 2, WEIR__PART_NOTE = 3 } weir__part_kind;
+/* Kinds of parts: families have numbers of their own (core/family.h). */
+enum { WEIR__PART_AUDIT = 2, WEIR__PART_NOTE = 3 };
 
 #define WEIR__NAME_MOST 15
 #define WEIR__PARTS_MOST 64
 
 typedef struct {
-    weir__part_kind kind;
+    uint32_t kind;
     char name[WEIR__NAME_MOST + 1];
-    uint64_t bytes;                     /* in the file, block heads included */
-    const weir_filter *borrowed_filter; /* to be written */
-    const weir_audit *borrowed_audit;
-    weir_filter *filter; /* read, until it is taken */
+    uint64_t bytes;             /* in the file, block heads included */
+    const weir__family *family; /* of an object; NULL for the others */
+    const void *borrowed;       /* object or audit to be written */
+    void *object;               /* read, until it is taken */
     weir_audit *audit;
     uint8_t *note; /* owned in both directions */
     size_t note_length;
@@ -53,11 +55,8 @@ struct weir_snapshot {
     weir__part_entry parts[WEIR__PARTS_MOST];
 };
 
-/* What a filter's hash gives for a fixed key: stored with it, so that a file is
- * never read with another hash function than it was written with. */
-static inline uint64_t weir__hash_probe(const weir_filter *filter) {
-    return weir_filter_hash(filter, "weir", 4);
-}
+/* The family of that number, or NULL. */
+const weir__family *weir__family_numbered(uint32_t number);
 
 /* Seed of a block's checksum. */
 static inline uint64_t weir__block_seed(uint64_t previous, uint32_t kind, uint32_t length) {

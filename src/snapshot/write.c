@@ -3,7 +3,7 @@
  * The file is written without a name (O_TMPFILE) where the file system can,
  * else under a name beside it; flushed; and then renamed over the old one. A
  * crash before the rename leaves the old file and, without a name, no rubbish.
- * Cells go from the filter's memory straight to write(): no copy. Stretches of
+ * Cells go from the object's memory straight to write(): no copy. Stretches of
  * zeros are written as their length, so a filter that is mostly empty makes a
  * small file.
  */
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/bytes.h"
+#include "core/hash.h"
 #include "snapshot/snapshot.h"
 
 typedef struct {
@@ -90,23 +91,23 @@ static weir_status write_cells(block_writer *w, const uint8_t *cells, uint64_t l
     return status == WEIR_OK ? write_zeros(w, &zeros) : status;
 }
 
-static weir_status write_filter(block_writer *w, const weir_filter *filter) {
-    size_t spec_length = weir_filter_spec(filter, NULL, 0);
-    size_t words = filter->class->state_words;
-    size_t length = 4 + spec_length + 8 * 3 + 4 + words * 8 + 8;
+static weir_status write_object(block_writer *w, const weir__family *family, const void *object) {
+    weir__image image;
+    family->image(object, &image);
+    size_t spec_length = family->spec(object, NULL, 0);
+    size_t length = 4 + spec_length + 8 * 3 + 4 + image.word_count * 8 + 8;
     uint8_t *body = malloc(length + 1);
     if (!body) return weir__fail(w->err, WEIR_ERR_MEMORY, -1, "out of memory");
     uint8_t *at = weir__put32(body, (uint32_t)spec_length);
-    weir_filter_spec(filter, (char *)at, spec_length + 1);
-    at = weir__put64(at + spec_length, weir__hash_probe(filter));
-    at = weir__put64(at, filter->offered);
-    at = weir__put64(at, filter->seen);
-    at = weir__put32(at, (uint32_t)words);
-    for (size_t i = 0; i < words; i++) at = weir__put64(at, weir__filter_state(filter)[i]);
-    weir__put64(at, filter->cells_bytes);
+    family->spec(object, (char *)at, spec_length + 1);
+    at = weir__put64(at + spec_length, image.probe);
+    for (size_t i = 0; i < 2; i++) at = weir__put64(at, *image.totals[i]);
+    at = weir__put32(at, (uint32_t)image.word_count);
+    for (size_t i = 0; i < image.word_count; i++) at = weir__put64(at, image.words[i]);
+    weir__put64(at, image.cells_bytes);
     weir_status status = write_block(w, WEIR__BLOCK_BYTES, body, (uint32_t)length);
     free(body);
-    return status == WEIR_OK ? write_cells(w, filter->cells, filter->cells_bytes) : status;
+    return status == WEIR_OK ? write_cells(w, image.cells, image.cells_bytes) : status;
 }
 
 static weir_status write_audit(block_writer *w, const weir_audit *audit) {
@@ -126,8 +127,8 @@ static weir_status write_part(block_writer *w, const weir__part_entry *part) {
     strcpy((char *)weir__put32(head, part->kind), part->name);
     weir_status status = write_block(w, WEIR__BLOCK_PART, head, sizeof head);
     if (status != WEIR_OK) return status;
-    if (part->borrowed_filter) return write_filter(w, part->borrowed_filter);
-    if (part->borrowed_audit) return write_audit(w, part->borrowed_audit);
+    if (part->family) return write_object(w, part->family, part->borrowed);
+    if (part->kind == WEIR__PART_AUDIT) return write_audit(w, part->borrowed);
     return write_block(w, WEIR__BLOCK_BYTES, part->note, (uint32_t)part->note_length);
 }
 

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "core/bytes.h"
+#include "core/hash.h"
+#include "core/rng.h"
 #include "snapshot/snapshot.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

@@ -316,7 +316,7 @@ static void what_cannot_be_merged_says_so(void **state) {
     assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_MISMATCH);
     weir_filter *c = make_filter("bloom:memory=8K,seed=2");
     assert_int_equal(weir_filter_merge(a, c, &err), WEIR_ERR_MISMATCH);
-    assert_non_null(strstr(err.message, "different spec or seed"));
+    assert_non_null(strstr(err.message, "'seed' is not the same"));
     for (size_t i = 0; weir_filter_kind(i); i++) {
         const weir_kind *kind = weir_filter_kind(i);
         weir_filter *d = make_filter(small_spec(kind)), *e = make_filter(small_spec(kind));

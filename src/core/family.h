@@ -1,0 +1,39 @@
+/* family.h - what filters, sketches and pair summaries have in common.
+ *
+ * Each family makes its objects from a spec and keeps of them, beside what the
+ * spec leads to, only plain data: two totals, some 64-bit words and one map of
+ * cells. The image of an object is where these stand. Snapshots are written
+ * and read through this table alone, so that a family is saved by having one.
+ */
+#ifndef WEIR_CORE_FAMILY_H
+#define WEIR_CORE_FAMILY_H
+
+#include <stddef.h>
+
+#include "weir.h"
+
+typedef struct {
+    uint64_t probe;      /* hash of the four bytes "weir": tells another hash function */
+    uint64_t *totals[2]; /* a filter's are keys offered and called SEEN */
+    uint64_t *words;     /* state that changes besides the cells */
+    size_t word_count;
+    uint8_t *cells;
+    uint64_t cells_bytes;
+} weir__image;
+
+typedef struct {
+    const char *name; /* "filter" */
+    uint32_t number;  /* kind of part in a snapshot file */
+    weir_status (*make)(void **out, const char *spec, weir_error *err);
+    size_t (*spec)(const void *object, char *buffer, size_t size);
+    void (*image)(const void *object, weir__image *image);
+
+    /* After words and cells were filled in: find anything in them that could
+     * make a later call go wrong. */
+    weir_status (*check)(const void *object, weir_error *err);
+    void (*free)(void *object);
+} weir__family;
+
+extern const weir__family weir__filter_family;
+
+#endif

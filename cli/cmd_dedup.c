@@ -4,7 +4,6 @@
  * numbers and their ranges, options that need or exclude each other. What the
  * settings then do is in dedup_run.c.
  */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,7 @@
 #include "dedup.h"
 #include "opts.h"
 #include "report.h"
-
-#define MAX_RECORD_MOST (1ull << 30)
+#include "values.h"
 
 enum {
     D_OUTPUT = 1,
@@ -22,37 +20,20 @@ enum {
     D_FPR,
     D_FILTER,
     D_SEED,
-    D_FORMAT,
-    D_NULL,
-    D_HEADER,
     D_COMPRESS,
-    D_MAX_RECORD,
-    D_KEY,
-    D_SKIP,
-    D_CASE,
-    D_TRIM,
-    D_MISSING,
-    D_BAD,
     D_EMIT,
     D_WINDOW,
-    D_TIME,
-    D_TIME_FORMAT,
     D_LATENESS,
     D_STATE,
     D_SAVE_EVERY,
     D_RESUME,
     D_AUDIT,
     D_STATS,
-    D_PROGRESS,
-    D_QUIET,
-    D_THREADS,
     D_EXIT_CODE
 };
 
 #define G_OUTPUT "Output"
 #define G_FILTER "Filter"
-#define G_RECORDS "Records"
-#define G_KEYS "Keys"
 #define G_WINDOW "Window"
 #define G_STATE "State"
 #define G_REPORT "Reports"
@@ -91,57 +72,17 @@ static const opt_entry dedup_table[] = {
      "Without it a seed is drawn from the system, so that nobody can prepare records that "
      "collide. Filters that are to be merged need the same one."},
 
-    {D_FORMAT, "format", 0, OPT_VALUE, "FORMAT", "~lines|csv|tsv|json|fixed:|len32", "lines",
-     G_RECORDS, true, "`lines`, `csv`, `tsv`, `json`, `fixed:N` or `len32`.",
-     "= lines\nlines of text; a carriage return before the line end belongs to the line\n\n"
-     "= csv\nfields in quotes may hold commas, quotes and line ends\n\n"
-     "= tsv\ntabs, no quoting\n\n"
-     "= json\none value a line\n\n"
-     "= fixed:N\nbinary records of N bytes\n\n"
-     "= len32\na length in four bytes, the lowest first, then as many bytes\n\n"
-     "Records are written as they were read, byte for byte. gzip and zstd are recognised by "
-     "their first bytes, whatever the file is called."},
-    {D_NULL, "null", 'z', OPT_FLAG, NULL, NULL, NULL, G_RECORDS, true, "Lines end with a NUL byte.",
-     "As `find -print0` writes them."},
-    {D_HEADER, "header", 0, OPT_FLAG, NULL, NULL, NULL, G_RECORDS, true,
-     "The first row names the columns (csv, tsv).",
-     "It is written once, whatever `--emit` says (but `verdicts`). All files must have the same "
-     "one."},
-    {D_MAX_RECORD, "max-record", 0, OPT_VALUE, "SIZE", NULL, "64M", G_RECORDS, false,
-     "A longer record is an error.", "At most 1G."},
-
-    {D_KEY, "key", 'k', OPT_VALUE, "KEYS", NULL, NULL, G_KEYS, true,
-     "Columns (`2,5` or `user,url`) or JSON paths (`.user.id`).",
-     "What two records must have in common to be the same; without it, all of the record. Columns "
-     "are numbered from 1, or with "
-     "`--header` go by name. JSON paths are such as `.user.id,.tags[0]`. Several are joined so "
-     "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals an "
-     "unquoted one, \"\\u0041\" equals \"A\"."},
-    {D_SKIP, "key-skip-prefix", 0, OPT_VALUE, "BYTES", NULL, "0", G_KEYS, false,
-     "Leave out the first bytes of the key.", "Such as a time stamp before each line."},
-    {D_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, G_KEYS, false,
-     "a equals A, for the letters of ASCII.", NULL},
-    {D_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, G_KEYS, false,
-     "Leave out white space at both ends of each part of the key.", NULL},
-    {D_MISSING, "on-missing", 0, OPT_VALUE, "WHAT", "pass|drop|fail", "pass", G_KEYS, false,
-     "A record without the key: `pass`, `drop` or `fail`.",
-     "What passes is written like a new record but not remembered. `--stats` counts them."},
-    {D_BAD, "on-bad", 0, OPT_VALUE, "WHAT", "pass|drop|fail", "fail", G_KEYS, false,
-     "A malformed record: `pass`, `drop` or `fail`.",
-     "`fail` says in which file, at which record and byte, and why."},
+    READ_RECORD_ROWS,
+    READ_KEY_ROWS,
+    READ_UNJUDGED_ROWS("What passes is written like a new record but not remembered. `--stats` "
+                       "counts them."),
 
     {D_WINDOW, "window", 0, OPT_VALUE, "SPAN", NULL, NULL, G_WINDOW, true,
      "Forget keys after a time (`10m`) or records (`1M`).",
      "A duration has a unit: ms, s, m, h or d (so 10m are minutes and 10M are records). A key "
      "that comes again after that long is new. Time is when a record arrives unless `--time` "
      "says otherwise. Repeats do not prolong the time; with `--filter recent:renew=yes` they do."},
-    {D_TIME, "time", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WINDOW, false,
-     "The column or JSON path that holds the time of a record.",
-     "Time runs forward: a record that is out of order is judged as of the latest time so far."},
-    {D_TIME_FORMAT, "time-format", 0, OPT_VALUE, "FORMAT", "~unix|unix-ms|unix-us|unix-ns|iso",
-     "unix", G_WINDOW, false, "`unix`, `unix-ms`, `unix-us`, `unix-ns`, `iso` or a pattern.",
-     "unix is seconds since 1970, fractions allowed; iso is ISO 8601 and RFC 3339; a pattern is "
-     "one of strptime(3), with %f for a fraction of a second. Without a zone times are UTC."},
+    READ_TIME_ROWS,
     {D_LATENESS, "lateness", 0, OPT_VALUE, "DURATION", NULL, "the window", G_WINDOW, false,
      "How far out of order a record may be.",
      "A record later than that cannot be judged. It is written like a new one, so that nothing "
@@ -171,13 +112,8 @@ static const opt_entry dedup_table[] = {
      "halved when it outgrows its memory."},
     {D_STATS, "stats", 0, OPT_OPTIONAL, "FORM", "text|json", "text", G_REPORT, true,
      "Print totals at the end, as `text` or `json`.", "They go to standard error."},
-    {D_PROGRESS, "progress", 0, OPT_FLAG, NULL, NULL, NULL, G_REPORT, false,
-     "Show progress also if standard error is not a terminal.", NULL},
-    {D_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, G_REPORT, false,
-     "No progress and no warnings; errors are still told.", NULL},
-
-    {D_THREADS, "threads", 'j', OPT_VALUE, "N", NULL, "the cores", G_RUNNING, false,
-     "Threads to use.", "The output is the same with any number."},
+    READ_PROGRESS_ROWS,
+    READ_THREAD_ROWS,
     {D_EXIT_CODE, "exit-code", 0, OPT_FLAG, NULL, NULL, NULL, G_RUNNING, false,
      "Exit with 1 if no record was new.", NULL},
     {0},
@@ -191,36 +127,10 @@ typedef struct {
     bool time_format;
 } dedup_words;
 
-static int bad_value(const char *flag, const weir_error *err) {
-    return cli_error("%s: %s", flag, err->message);
-}
-
-static int parse_number(const char *flag, const char *text, uint64_t low, uint64_t high,
-                        bool is_size, uint64_t *value) {
-    weir_error err;
-    weir_status status =
-        is_size ? weir_parse_size(text, value, &err) : weir_parse_count(text, value, &err);
-    if (status != WEIR_OK) return bad_value(flag, &err);
-    if (*value >= low && *value <= high) return EXIT_DONE;
-    char a[32], b[32];
-    if (is_size) weir_print_size(a, low), weir_print_size(b, high);
-    else weir_print_count(a, (double)low), weir_print_count(b, (double)high);
-    return cli_error("%s cannot be '%s'; it goes from %s to %s", flag, text, a, b);
-}
-
-static int parse_span(const char *flag, const char *text, int64_t low, int64_t *value) {
-    weir_error err;
-    if (weir_parse_duration(text, value, &err) != WEIR_OK) return bad_value(flag, &err);
-    char least[32];
-    if (*value >= low) return EXIT_DONE;
-    return cli_error("%s cannot be '%s'; it is at least %s", flag, text,
-                     weir_print_duration(least, low));
-}
-
 /* "1/64" or "64": a power of two. */
 static int parse_audit(const char *text, uint64_t *one_in) {
     const char *number = strncmp(text, "1/", 2) ? text : text + 2;
-    int code = parse_number("--audit", number, 1, 1ull << 40, false, one_in);
+    int code = value_number("--audit", number, 1, 1ull << 40, false, one_in);
     if (code != EXIT_DONE) return code;
     if ((*one_in & (*one_in - 1)) == 0) return EXIT_DONE;
     uint64_t below = 1;
@@ -229,93 +139,30 @@ static int parse_audit(const char *text, uint64_t *one_in) {
                      (unsigned long long)below, (unsigned long long)below * 2);
 }
 
-static int choice(const char *names, const char *value) {
-    int index = 0;
-    opt_is_choice(value, names, &index);
-    return index;
-}
-
-static int set_records(dedup_settings *s, int id, const char *value) {
-    uint64_t number;
-    stream_error err;
-    int code;
-    switch (id) {
-    case D_FORMAT:
-        s->format = value;
-        if (stream_parse_format(value, &s->in.format, &s->in.record_size, &err) != STREAM_OK)
-            return cli_error("%s", err.message);
-        break;
-    case D_NULL:
-        s->in.terminator = 0;
-        break;
-    case D_HEADER:
-        s->in.header = true;
-        break;
-    case D_MAX_RECORD:
-        return parse_number("--max-record", value, 1, MAX_RECORD_MOST, true, &s->in.max_record);
-    case D_KEY:
-        s->in.key = value;
-        break;
-    case D_SKIP:
-        code = parse_number("--key-skip-prefix", value, 0, MAX_RECORD_MOST, true, &number);
-        if (code != EXIT_DONE) return code;
-        s->in.key_skip_prefix = (size_t)number;
-        break;
-    case D_CASE:
-        s->in.ignore_case = true;
-        break;
-    case D_TRIM:
-        s->in.trim = true;
-        break;
-    case D_MISSING:
-        s->on_missing = (unjudged)choice("pass|drop|fail", value);
-        break;
-    case D_BAD:
-        s->on_bad = (unjudged)choice("pass|drop|fail", value);
-        break;
-    default:
-        break;
-    }
-    return EXIT_DONE;
-}
-
 static int set_running(dedup_settings *s, int id, const char *value) {
-    uint64_t number;
-    int code;
     switch (id) {
     case D_OUTPUT:
         s->output = strcmp(value, "-") ? value : NULL;
         break;
     case D_EMIT:
-        s->emit = (emit_mode)choice("new|seen|all|verdicts", value);
+        s->emit = (emit_mode)value_choice("new|seen|all|verdicts", value);
         break;
     case D_COMPRESS:
-        s->compression = (stream_compression)choice("none|gzip|zstd", value);
+        s->compression = (stream_compression)value_choice("none|gzip|zstd", value);
         break;
     case D_STATE:
         s->state = value;
         break;
     case D_SAVE_EVERY:
-        return parse_span("--save-every", value, 1000000, &s->save_every);
+        return value_span("--save-every", value, 1000000, &s->save_every);
     case D_RESUME:
         s->resume = true;
         break;
     case D_STATS:
         s->stats = value && !strcmp(value, "json") ? STATS_JSON : STATS_TEXT;
         break;
-    case D_PROGRESS:
-        s->progress = PROGRESS_ON;
-        break;
-    case D_QUIET:
-        s->quiet = true;
-        break;
     case D_EXIT_CODE:
         s->exit_code = true;
-        break;
-    case D_THREADS:
-        code = parse_number("--threads", value, 1, 256, false, &number);
-        if (code != EXIT_DONE) return code;
-        s->in.threads = (unsigned)number;
         break;
     default:
         break;
@@ -340,11 +187,7 @@ static int set_option(dedup_settings *s, dedup_words *w, int id, const char *val
     case D_WINDOW:
         s->window = value;
         break;
-    case D_TIME:
-        s->in.time_field = value;
-        break;
-    case D_TIME_FORMAT:
-        s->in.time_format = value;
+    case READ_TIME_FORMAT:
         w->time_format = true;
         break;
     case D_LATENESS:
@@ -354,10 +197,8 @@ static int set_option(dedup_settings *s, dedup_words *w, int id, const char *val
         s->audit = true;
         if (value) return parse_audit(value, &s->audit_one_in);
         break;
-    default: {
-        int code = set_records(s, id, value);
-        return code == EXIT_DONE ? set_running(s, id, value) : code;
-    }
+    default:
+        return set_running(s, id, value);
     }
     return EXIT_DONE;
 }
@@ -374,11 +215,8 @@ static int settle_filter(dedup_settings *s, const dedup_words *w) {
     weir_error err;
     uint64_t size;
     double rate;
-    if (w->memory && weir_parse_size(w->memory, &size, &err)) return bad_value("--memory", &err);
-    if (w->fpr && weir_parse_rate(w->fpr, &rate, &err)) return bad_value("--fpr", &err);
-    if (w->fpr && !(rate > 0 && rate < 1))
-        return cli_error("--fpr cannot be '%s'; it is a rate between 0 and 1, such as 0.01%%",
-                         w->fpr);
+    if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
+    if (w->fpr && value_rate("--fpr", w->fpr, &rate) != EXIT_DONE) return EXIT_TROUBLE;
     s->kind_given = w->filter != NULL;
     return spec_fold(s->spec, w->filter ? w->filter : weir_filter_kind(0)->name, additions,
                      sizeof additions / sizeof *additions);
@@ -389,22 +227,16 @@ static int settle_window(dedup_settings *s, const dedup_words *w) {
     if (!s->window && spec_get(s->spec, "window", in_spec, sizeof in_spec)) s->window = in_spec;
     bool lasts = s->window && spec_is_duration(s->window);
     s->lateness = -1;
-    if (s->in.time_field && !lasts)
+    if (s->from.in.time_field && !lasts)
         return cli_error("--time goes with a --window that is a duration, such as --window 1h");
-    if ((w->lateness || w->time_format) && !s->in.time_field)
+    if ((w->lateness || w->time_format) && !s->from.in.time_field)
         return cli_error("%s goes with --time", w->lateness ? "--lateness" : "--time-format");
-    if (!s->in.time_field) return EXIT_DONE;
-    if (w->lateness) return parse_span("--lateness", w->lateness, 0, &s->lateness);
-    return parse_span("--window", s->window, 1, &s->lateness);
+    if (!s->from.in.time_field) return EXIT_DONE;
+    if (w->lateness) return value_span("--lateness", w->lateness, 0, &s->lateness);
+    return value_span("--window", s->window, 1, &s->lateness);
 }
 
 static int check_together(const dedup_settings *s) {
-    bool table = s->in.format == STREAM_CSV || s->in.format == STREAM_TSV;
-    bool lines = s->in.format == STREAM_LINES || s->in.format == STREAM_JSON;
-    if (s->in.header && !table) return cli_error("--header goes with --format csv or tsv");
-    if (s->in.terminator == 0 && !lines) return cli_error("-z goes with --format lines or json");
-    if (s->in.key && !table && s->in.format != STREAM_JSON)
-        return cli_error("--key goes with --format csv, tsv or json; lines have no columns");
     if (s->resume && !s->state) return cli_error("--resume needs --state FILE to continue from");
     if (s->resume && !s->output) return cli_error("--resume needs --output FILE to continue");
     if (s->state && s->output && strcmp(s->state, s->output) == 0)
@@ -412,47 +244,32 @@ static int check_together(const dedup_settings *s) {
     return EXIT_DONE;
 }
 
-static unsigned available_cores(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set)) return 1;
-    int count = CPU_COUNT(&set);
-    return count > 0 ? (unsigned)count : 1;
-}
-
 static int settle(dedup_settings *s, const dedup_words *w) {
     int code = settle_filter(s, w);
     if (code == EXIT_DONE) code = settle_window(s, w);
     if (code == EXIT_DONE) code = check_together(s);
     if (s->audit && s->stats == STATS_NONE) s->stats = STATS_TEXT;
-    if (s->quiet) {
-        cli_be_quiet();
-        s->progress = PROGRESS_OFF;
-    }
     return code;
 }
 
 static int run_dedup(int argc, char **argv) {
-    static const char *const standard_input[] = {"-"};
     opt_parser parser;
     dedup_words words = {0};
     dedup_settings s = {
-        .in = stream_options_defaults(),
-        .format = "lines",
-        .on_bad = DO_FAIL,
+        .from = reading_defaults(),
         .save_every = 30 * 1000000000LL,
         .audit_one_in = 64,
     };
-    s.in.threads = available_cores();
     opt_init(&parser, &cmd_dedup, argc, argv);
     for (int id; (id = opt_next(&parser)) != OPT_END;) {
         if (id == OPT_WRONG) return EXIT_TROUBLE;
         if (id < 0) return opt_show_help(&cmd_dedup, id);
-        int code = set_option(&s, &words, id, parser.value);
+        int code = reading_option(&s.from, id, parser.value);
+        if (code == EXIT_DONE) code = set_option(&s, &words, id, parser.value);
         if (code != EXIT_DONE) return code;
     }
-    s.files = parser.operands ? (const char *const *)argv : standard_input;
-    s.file_count = parser.operands ? (size_t)parser.operands : 1;
     int code = settle(&s, &words);
+    if (code == EXIT_DONE) code = reading_settle(&s.from, parser.operands, argv);
     return code == EXIT_DONE ? dedup_run(&s) : code;
 }
 

@@ -13,27 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "progress.h"
+#include "reading.h"
 #include "spec_text.h"
-#include "stream.h"
 #include "weir.h"
 
-typedef enum { DO_PASS, DO_DROP, DO_FAIL } unjudged; /* --on-missing, --on-bad */
 typedef enum { EMIT_NEW, EMIT_SEEN, EMIT_ALL, EMIT_VERDICTS } emit_mode;
 typedef enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats_form;
 
 typedef struct {
-    const char *const *files; /* never empty: "-" for standard input */
-    size_t file_count;
+    reading from; /* the input, and how it is read */
 
     char spec[SPEC_SIZE]; /* of the filter, all options folded in */
     bool kind_given;      /* the spec's kind was asked for, not assumed */
 
-    stream_options in;  /* without filter and start, which the run sets */
-    const char *format; /* as given, for the note */
     const char *window; /* as given, or NULL */
     int64_t lateness;   /* nanoseconds; -1: any */
-    unjudged on_missing, on_bad;
 
     emit_mode emit;
     const char *output; /* NULL: standard output */
@@ -46,8 +40,6 @@ typedef struct {
     bool audit;
     uint64_t audit_one_in;
     stats_form stats;
-    progress_mode progress;
-    bool quiet;
     bool exit_code;
 } dedup_settings;
 

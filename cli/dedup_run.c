@@ -17,12 +17,10 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -31,6 +29,7 @@
 #include "run_note.h"
 #include "run_output.h"
 #include "state_lock.h"
+#include "stopping.h"
 
 #define AUDIT_MEMORY (4u << 20)
 #define LOOK_EVERY (100 * 1000000LL) /* ns between looks at whether the filter is full */
@@ -71,38 +70,6 @@ typedef struct {
     int64_t *times;
     uint8_t *kinds;
 } dedup;
-
-/* --- signals ------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t caught;
-static stream_reader *volatile interruptible;
-
-static void on_signal(int number) {
-    if (caught) {
-        run_output_remove_temporary();
-        _exit(128 + number);
-    }
-    caught = number;
-    if (interruptible) stream_interrupt(interruptible);
-}
-
-static void catch_signals(void) {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal}, old;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        /* what was ignored stays ignored: nohup */
-        if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
-    }
-    signal(SIGPIPE, SIG_IGN); /* writing says EPIPE, and the loop ends in order */
-}
-
-static int64_t clock_now(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static outcome stream_trouble(const dedup *d, stream_status status, stream_error *err) {
     if (status == STREAM_CLOSED) return CLOSED;
@@ -242,8 +209,8 @@ static bool passes(dedup *d, uint8_t kind) {
     run_counts *c = &d->point.counts;
     unjudged what = DO_PASS;
     if (kind == STREAM_HEADER) return true;
-    if (kind == STREAM_MISSING) c->missing++, what = d->settings->on_missing;
-    if (kind == STREAM_BAD) c->bad++, what = d->settings->on_bad;
+    if (kind == STREAM_MISSING) c->missing++, what = d->settings->from.on_missing;
+    if (kind == STREAM_BAD) c->bad++, what = d->settings->from.on_bad;
     if (kind == RECORD_LATE) c->late++;
     c->passed += what == DO_PASS;
     return what == DO_PASS;
@@ -281,8 +248,8 @@ static stream_status take_plain(dedup *d, const stream_batch *b, stream_error *e
 
 /* The first record that the settings do not tolerate, or count. */
 static size_t first_intolerable(const dedup *d, const stream_batch *b) {
-    bool missing = b->missing && d->settings->on_missing == DO_FAIL;
-    bool bad = b->bad && d->settings->on_bad == DO_FAIL;
+    bool missing = b->missing && d->settings->from.on_missing == DO_FAIL;
+    bool bad = b->bad && d->settings->from.on_bad == DO_FAIL;
     if (!b->status || (!missing && !bad)) return b->count;
     for (size_t i = 0; i < b->count; i++)
         if ((missing && b->status[i] == STREAM_MISSING) || (bad && b->status[i] == STREAM_BAD))
@@ -375,7 +342,7 @@ static outcome pump(dedup *d) {
     const stream_batch *batch;
     stream_error err;
     bool idle = false; /* everything that has come is passed on */
-    while (!caught) {
+    while (!stopping_signal) {
         stream_status status = stream_next(d->reader, idle ? waiting_time(d) : 0, &batch, &err);
         outcome so_far = GO_ON;
         if (status == STREAM_BATCH) {
@@ -487,19 +454,19 @@ static int get_filter(dedup *d) {
 static bool all_files(const dedup_settings *s) {
     struct stat now;
     if (!s->output || (!stat(s->output, &now) && !S_ISREG(now.st_mode))) return false;
-    for (size_t i = 0; i < s->file_count; i++)
-        if (!strcmp(s->files[i], "-") || stat(s->files[i], &now) || !S_ISREG(now.st_mode))
+    for (size_t i = 0; i < s->from.file_count; i++)
+        if (!strcmp(s->from.files[i], "-") || stat(s->from.files[i], &now) || !S_ISREG(now.st_mode))
             return false;
     return true;
 }
 
 static int open_streams(dedup *d) {
     const dedup_settings *s = d->settings;
-    stream_options in = s->in;
+    stream_options in = s->from.in;
     stream_error err;
     in.filter = d->filter;
     if (d->resumed) in.start = d->point.position;
-    if (stream_open(&d->reader, &in, s->files, s->file_count, &err) != STREAM_OK)
+    if (stream_open(&d->reader, &in, s->from.files, s->from.file_count, &err) != STREAM_OK)
         return cli_error("%s", err.message);
     d->point.resumable = s->state && all_files(s);
     if (s->resume && !d->point.resumable)
@@ -521,14 +488,14 @@ static int begin(dedup *d) {
     d->was_overfull = info.overfull; /* an old story: not told again */
     char *spec = report_spec(d->filter), window[64];
     if (!spec) return cli_error("out of memory");
-    d->arrival_times = !d->settings->in.time_field &&
+    d->arrival_times = !d->settings->from.in.time_field &&
                        spec_get(spec, "window", window, sizeof window) && spec_is_duration(window);
     free(spec);
     d->records_before = d->records_saved = d->point.counts.records;
     d->started = d->saved = clock_now(CLOCK_MONOTONIC);
     stream_progress p;
     stream_get_progress(d->reader, &p);
-    progress_start(d->settings->progress, p.raw_total, p.raw_bytes);
+    progress_start(d->settings->from.progress, p.raw_total, p.raw_bytes);
     return EXIT_DONE;
 }
 
@@ -573,13 +540,13 @@ static outcome conclude(dedup *d, outcome how, uint64_t *bytes_out) {
 static int exit_code(const dedup *d, outcome how) {
     const run_counts *c = &d->point.counts;
     if (how == TROUBLE) return EXIT_TROUBLE;
-    if (how == STOPPED) return 128 + caught;
+    if (how == STOPPED) return 128 + stopping_signal;
     if (d->settings->exit_code && c->new_records + c->passed == 0) return EXIT_NOTHING;
     return EXIT_DONE;
 }
 
 static void release(dedup *d) {
-    interruptible = NULL;
+    stopping_interrupts(NULL);
     run_output_abandon(&d->output);
     stream_close(d->reader);
     weir_filter_free(d->filter);
@@ -597,10 +564,10 @@ static void release(dedup *d) {
 int dedup_run(const dedup_settings *settings) {
     dedup d = {.settings = settings, .lock = {.fd = -1}};
     uint64_t bytes_out = 0;
-    catch_signals();
+    stopping_catch(run_output_remove_temporary);
     int code = begin(&d);
     if (code == EXIT_DONE) {
-        interruptible = d.reader;
+        stopping_interrupts(d.reader);
         outcome how = pump(&d);
         if (how == ALL_READ) look_at_fill(&d);
         progress_clear();

@@ -55,20 +55,20 @@ static const char *const compressions[] = {"none", "gzip", "zstd"};
 static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
     size_t n = 0;
     char skip[32], late[32];
-    snprintf(skip, sizeof skip, "%zu", s->in.key_skip_prefix);
+    snprintf(skip, sizeof skip, "%zu", s->from.in.key_skip_prefix);
     snprintf(late, sizeof late, "%" PRId64 "ns", s->lateness);
-    note_option(list, &n, "format", true, s->format);
-    note_option(list, &n, "key", true, s->in.key);
+    note_option(list, &n, "format", true, s->from.format);
+    note_option(list, &n, "key", true, s->from.in.key);
     note_option(list, &n, "key-skip-prefix", true, skip);
-    note_option(list, &n, "ignore-case", true, yes_no(s->in.ignore_case));
-    note_option(list, &n, "trim", true, yes_no(s->in.trim));
-    note_option(list, &n, "null", true, yes_no(s->in.terminator == 0));
-    note_option(list, &n, "header", false, yes_no(s->in.header));
-    note_option(list, &n, "time", true, s->in.time_field);
-    note_option(list, &n, "time-format", false, s->in.time_format);
+    note_option(list, &n, "ignore-case", true, yes_no(s->from.in.ignore_case));
+    note_option(list, &n, "trim", true, yes_no(s->from.in.trim));
+    note_option(list, &n, "null", true, yes_no(s->from.in.terminator == 0));
+    note_option(list, &n, "header", false, yes_no(s->from.in.header));
+    note_option(list, &n, "time", true, s->from.in.time_field);
+    note_option(list, &n, "time-format", false, s->from.in.time_format);
     note_option(list, &n, "lateness", false, s->lateness < 0 ? "" : late);
-    note_option(list, &n, "on-missing", false, actions[s->on_missing]);
-    note_option(list, &n, "on-bad", false, actions[s->on_bad]);
+    note_option(list, &n, "on-missing", false, actions[s->from.on_missing]);
+    note_option(list, &n, "on-bad", false, actions[s->from.on_bad]);
     note_option(list, &n, "emit", false, emits[s->emit]);
     note_option(list, &n, "compress", false, compressions[s->compression]);
     note_option(list, &n, "output", false, s->output);
@@ -134,10 +134,10 @@ char *run_note_write(const dedup_settings *settings, const run_input *inputs,
     size_t count = list_options(settings, list);
     for (size_t i = 0; i < count; i++) put_text(out, list[i].name, list[i].value);
     free(list);
-    put_number(out, "files", settings->file_count);
-    for (size_t i = 0; i < settings->file_count; i++) {
+    put_number(out, "files", settings->from.file_count);
+    for (size_t i = 0; i < settings->from.file_count; i++) {
         fprintf(out, "file.%zu=%" PRIu64 " %016" PRIx64 " ", i, inputs[i].size, inputs[i].head);
-        put_escaped(out, settings->files[i]);
+        put_escaped(out, settings->from.files[i]);
         fputc('\n', out);
     }
     if (fclose(out)) {
@@ -160,13 +160,13 @@ static uint64_t head_hash(const char *path, uint64_t most, const weir_filter *fi
 }
 
 run_input *run_inputs_look(const dedup_settings *settings, const weir_filter *filter) {
-    run_input *inputs = calloc(settings->file_count, sizeof *inputs);
-    for (size_t i = 0; inputs && i < settings->file_count; i++) {
+    run_input *inputs = calloc(settings->from.file_count, sizeof *inputs);
+    for (size_t i = 0; inputs && i < settings->from.file_count; i++) {
         struct stat now;
-        if (!strcmp(settings->files[i], "-") || stat(settings->files[i], &now)) continue;
+        if (!strcmp(settings->from.files[i], "-") || stat(settings->from.files[i], &now)) continue;
         if (!S_ISREG(now.st_mode)) continue;
         inputs[i].size = (uint64_t)now.st_size;
-        inputs[i].head = head_hash(settings->files[i], inputs[i].size, filter);
+        inputs[i].head = head_hash(settings->from.files[i], inputs[i].size, filter);
     }
     return inputs;
 }
@@ -278,7 +278,7 @@ static bool input_fits(const dedup_settings *settings, const weir_filter *filter
     char name[32], then[VALUE_MOST];
     uint64_t old_size, old_head;
     int skip = 0;
-    const char *path = settings->files[i];
+    const char *path = settings->from.files[i];
     struct stat now;
     snprintf(name, sizeof name, "file.%zu", i);
     if (!get_text(note, name, then, sizeof then) ||
@@ -308,12 +308,12 @@ static bool inputs_fit(const dedup_settings *settings, const weir_filter *filter
                        const note_text *note, const run_point *point, char *difference,
                        size_t size) {
     uint64_t files = get_number(note, "files");
-    if (files != settings->file_count) {
+    if (files != settings->from.file_count) {
         snprintf(difference, size, "it had %" PRIu64 " input files, not %zu", files,
-                 settings->file_count);
+                 settings->from.file_count);
         return false;
     }
-    for (size_t i = 0; i < settings->file_count; i++)
+    for (size_t i = 0; i < settings->from.file_count; i++)
         if (!input_fits(settings, filter, note, point, i, difference, size)) return false;
     return true;
 }
@@ -360,7 +360,7 @@ note_verdict run_note_judge(const dedup_settings *s, const weir_filter *filter, 
 bool run_notes_agree(const char *a, size_t length_a, const char *b, size_t length_b,
                      char *difference, size_t size) {
     note_text notes[2] = {{a, a + length_a}, {b, b + length_b}};
-    const dedup_settings none = {.format = ""};
+    const dedup_settings none = {.from.format = ""};
     noted_option *list = calloc(NOTED, sizeof *list);
     char *values = malloc(2 * VALUE_MOST);
     bool agree = list && values;

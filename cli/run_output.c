@@ -89,12 +89,12 @@ static int check_inputs(const dedup_settings *settings) {
     bool to_file = settings->output != NULL;
     if (to_file ? stat(settings->output, &out) : fstat(STDOUT_FILENO, &out)) return EXIT_DONE;
     if (!S_ISREG(out.st_mode) || (to_file && !settings->state)) return EXIT_DONE;
-    for (size_t i = 0; i < settings->file_count; i++) {
-        bool is_stdin = !strcmp(settings->files[i], "-");
-        if (is_stdin ? fstat(STDIN_FILENO, &in) : stat(settings->files[i], &in)) continue;
+    for (size_t i = 0; i < settings->from.file_count; i++) {
+        bool is_stdin = !strcmp(settings->from.files[i], "-");
+        if (is_stdin ? fstat(STDIN_FILENO, &in) : stat(settings->from.files[i], &in)) continue;
         if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
             return cli_error("'%s' is both input and output; write to another file",
-                             is_stdin ? "standard input" : settings->files[i]);
+                             is_stdin ? "standard input" : settings->from.files[i]);
     }
     return EXIT_DONE;
 }

@@ -1,0 +1,113 @@
+/* reading.c - what the shared options say. */
+#include "reading.h"
+
+#include <sched.h>
+
+#include "cli.h"
+#include "values.h"
+
+#define MAX_RECORD_MOST (1ull << 30)
+
+static unsigned available_cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    int count = CPU_COUNT(&set);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+reading reading_defaults(void) {
+    reading r = {.in = stream_options_defaults(), .format = "lines", .on_bad = DO_FAIL};
+    r.in.threads = available_cores();
+    return r;
+}
+
+static int number_option(reading *r, int id, const char *value) {
+    uint64_t number;
+    int code;
+    switch (id) {
+    case READ_MAX_RECORD:
+        return value_number("--max-record", value, 1, MAX_RECORD_MOST, true, &r->in.max_record);
+    case READ_SKIP:
+        code = value_number("--key-skip-prefix", value, 0, MAX_RECORD_MOST, true, &number);
+        if (code == EXIT_DONE) r->in.key_skip_prefix = (size_t)number;
+        return code;
+    case READ_THREADS:
+        code = value_number("--threads", value, 1, 256, false, &number);
+        if (code == EXIT_DONE) r->in.threads = (unsigned)number;
+        return code;
+    default:
+        return EXIT_DONE;
+    }
+}
+
+static int format_option(reading *r, const char *value) {
+    stream_error err;
+    r->format = value;
+    if (stream_parse_format(value, &r->in.format, &r->in.record_size, &err) != STREAM_OK)
+        return cli_error("%s", err.message);
+    return EXIT_DONE;
+}
+
+int reading_option(reading *r, int id, const char *value) {
+    switch (id) {
+    case READ_FORMAT:
+        return format_option(r, value);
+    case READ_NULL:
+        r->in.terminator = 0;
+        break;
+    case READ_HEADER:
+        r->in.header = true;
+        break;
+    case READ_KEY:
+        r->in.key = value;
+        break;
+    case READ_CASE:
+        r->in.ignore_case = true;
+        break;
+    case READ_TRIM:
+        r->in.trim = true;
+        break;
+    case READ_MISSING:
+        r->on_missing = (unjudged)value_choice("pass|drop|fail", value);
+        break;
+    case READ_BAD:
+        r->on_bad = (unjudged)value_choice("pass|drop|fail", value);
+        break;
+    case READ_TIME:
+        r->in.time_field = value;
+        break;
+    case READ_TIME_FORMAT:
+        r->in.time_format = value;
+        break;
+    case READ_PROGRESS:
+        r->progress = PROGRESS_ON;
+        break;
+    case READ_QUIET:
+        r->quiet = true;
+        break;
+    default:
+        return number_option(r, id, value);
+    }
+    return EXIT_DONE;
+}
+
+static int check_together(const reading *r) {
+    bool table = r->in.format == STREAM_CSV || r->in.format == STREAM_TSV;
+    bool lines = r->in.format == STREAM_LINES || r->in.format == STREAM_JSON;
+    if (r->in.header && !table) return cli_error("--header goes with --format csv or tsv");
+    if (r->in.terminator == 0 && !lines) return cli_error("-z goes with --format lines or json");
+    if (r->in.key && !table && r->in.format != STREAM_JSON)
+        return cli_error("--key goes with --format csv, tsv or json; lines have no columns");
+    return EXIT_DONE;
+}
+
+int reading_settle(reading *r, int operands, char **argv) {
+    static const char *const standard_input[] = {"-"};
+    r->files = operands ? (const char *const *)argv : standard_input;
+    r->file_count = operands ? (size_t)operands : 1;
+    if (r->quiet) {
+        cli_be_quiet();
+        r->progress = PROGRESS_OFF;
+    }
+    return check_together(r);
+}

@@ -1,0 +1,44 @@
+/* values.c - the values of options. */
+#include "values.h"
+
+#include "cli.h"
+#include "opts.h"
+
+int value_bad(const char *flag, const weir_error *err) {
+    return cli_error("%s: %s", flag, err->message);
+}
+
+int value_number(const char *flag, const char *text, uint64_t low, uint64_t high, bool is_size,
+                 uint64_t *value) {
+    weir_error err;
+    weir_status status =
+        is_size ? weir_parse_size(text, value, &err) : weir_parse_count(text, value, &err);
+    if (status != WEIR_OK) return value_bad(flag, &err);
+    if (*value >= low && *value <= high) return EXIT_DONE;
+    char a[32], b[32];
+    if (is_size) weir_print_size(a, low), weir_print_size(b, high);
+    else weir_print_count(a, (double)low), weir_print_count(b, (double)high);
+    return cli_error("%s cannot be '%s'; it goes from %s to %s", flag, text, a, b);
+}
+
+int value_rate(const char *flag, const char *text, double *value) {
+    weir_error err;
+    if (weir_parse_rate(text, value, &err) != WEIR_OK) return value_bad(flag, &err);
+    if (*value > 0 && *value < 1) return EXIT_DONE;
+    return cli_error("%s cannot be '%s'; it is a rate between 0 and 1, such as 0.01%%", flag, text);
+}
+
+int value_span(const char *flag, const char *text, int64_t low, int64_t *value) {
+    weir_error err;
+    if (weir_parse_duration(text, value, &err) != WEIR_OK) return value_bad(flag, &err);
+    char least[32];
+    if (*value >= low) return EXIT_DONE;
+    return cli_error("%s cannot be '%s'; it is at least %s", flag, text,
+                     weir_print_duration(least, low));
+}
+
+int value_choice(const char *names, const char *value) {
+    int index = 0;
+    opt_is_choice(value, names, &index);
+    return index;
+}

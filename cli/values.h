@@ -1,0 +1,20 @@
+/* values.h - the values of options: numbers with units, words of a list. Each
+ * says what is wrong and returns EXIT_TROUBLE, or EXIT_DONE. */
+#ifndef WEIR_VALUES_H
+#define WEIR_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir.h"
+
+int value_bad(const char *flag, const weir_error *err);
+int value_number(const char *flag, const char *text, uint64_t low, uint64_t high, bool is_size,
+                 uint64_t *value);
+int value_rate(const char *flag, const char *text, double *value); /* between 0 and 1 */
+int value_span(const char *flag, const char *text, int64_t low, int64_t *value);
+
+/* Place of a word in "a|b|c"; the parser has checked that it is there. */
+int value_choice(const char *names, const char *value);
+
+#endif

@@ -6,10 +6,10 @@
 #include <string.h>
 
 /* A new family is a line here. */
-static const weir__family *const families[] = {&weir__filter_family};
+static const weir__family *const families[] = {&weir__filter_family, NULL};
 
 const weir__family *weir__family_numbered(uint32_t number) {
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    for (size_t i = 0; families[i]; i++)
         if (families[i]->number == number) return families[i];
     return NULL;
 }

@@ -45,68 +45,154 @@ enum {
 };
 
 /* Rows for a command's table, by group. */
-#define READ_RECORD_ROWS \
-    {READ_FORMAT, "format", 0, OPT_VALUE, "FORMAT", "~lines|csv|tsv|json|fixed:|len32", "lines", \
-     "Records", true, "`lines`, `csv`, `tsv`, `json`, `fixed:N` or `len32`.", \
-     "= lines\nlines of text; a carriage return before the line end belongs to the line\n\n" \
-     "= csv\nfields in quotes may hold commas, quotes and line ends\n\n" \
-     "= tsv\ntabs, no quoting\n\n" \
-     "= json\none value a line\n\n" \
-     "= fixed:N\nbinary records of N bytes\n\n" \
-     "= len32\na length in four bytes, the lowest first, then as many bytes\n\n" \
-     "Records are written as they were read, byte for byte. gzip and zstd are recognised by " \
-     "their first bytes, whatever the file is called."}, \
-    {READ_NULL, "null", 'z', OPT_FLAG, NULL, NULL, NULL, "Records", true, "Lines end with a NUL byte.", \
-     "As `find -print0` writes them."}, \
-    {READ_HEADER, "header", 0, OPT_FLAG, NULL, NULL, NULL, "Records", true, \
-     "The first row names the columns (csv, tsv).", \
-     "It is written once, whatever `--emit` says (but `verdicts`). All files must have the same " \
-     "one."}, \
-    {READ_MAX_RECORD, "max-record", 0, OPT_VALUE, "SIZE", NULL, "64M", "Records", false, \
-     "A longer record is an error.", "At most 1G."}
+#define READ_RECORD_ROWS                                                                           \
+    {READ_FORMAT,                                                                                  \
+     "format",                                                                                     \
+     0,                                                                                            \
+     OPT_VALUE,                                                                                    \
+     "FORMAT",                                                                                     \
+     "~lines|csv|tsv|json|fixed:|len32",                                                           \
+     "lines",                                                                                      \
+     "Records",                                                                                    \
+     true,                                                                                         \
+     "`lines`, `csv`, `tsv`, `json`, `fixed:N` or `len32`.",                                       \
+     "= lines\nlines of text; a carriage return before the line end belongs to the line\n\n"       \
+     "= csv\nfields in quotes may hold commas, quotes and line ends\n\n"                           \
+     "= tsv\ntabs, no quoting\n\n"                                                                 \
+     "= json\none value a line\n\n"                                                                \
+     "= fixed:N\nbinary records of N bytes\n\n"                                                    \
+     "= len32\na length in four bytes, the lowest first, then as many bytes\n\n"                   \
+     "Records are written as they were read, byte for byte. gzip and zstd are recognised by "      \
+     "their first bytes, whatever the file is called."},                                           \
+        {READ_NULL,                                                                                \
+         "null",                                                                                   \
+         'z',                                                                                      \
+         OPT_FLAG,                                                                                 \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Records",                                                                                \
+         true,                                                                                     \
+         "Lines end with a NUL byte.",                                                             \
+         "As `find -print0` writes them."},                                                        \
+        {READ_HEADER,                                                                              \
+         "header",                                                                                 \
+         0,                                                                                        \
+         OPT_FLAG,                                                                                 \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Records",                                                                                \
+         true,                                                                                     \
+         "The first row names the columns (csv, tsv).",                                            \
+         "It is written once, whatever `--emit` says (but `verdicts`). All files must have the "   \
+         "same "                                                                                   \
+         "one."},                                                                                  \
+    {                                                                                              \
+        READ_MAX_RECORD, "max-record", 0, OPT_VALUE, "SIZE", NULL, "64M", "Records", false,        \
+            "A longer record is an error.", "At most 1G."                                          \
+    }
 
-#define READ_KEY_ROWS \
-    {READ_KEY, "key", 'k', OPT_VALUE, "KEYS", NULL, NULL, "Keys", true, \
-     "Columns (`2,5` or `user,url`) or JSON paths (`.user.id`).", \
-     "What two records must have in common to be the same; without it, all of the record. Columns " \
-     "are numbered from 1, or with " \
-     "`--header` go by name. JSON paths are such as `.user.id,.tags[0]`. Several are joined so " \
-     "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals an " \
-     "unquoted one, \"\\u0041\" equals \"A\"."}, \
-    {READ_SKIP, "key-skip-prefix", 0, OPT_VALUE, "BYTES", NULL, "0", "Keys", false, \
-     "Leave out the first bytes of the key.", "Such as a time stamp before each line."}, \
-    {READ_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, "Keys", false, \
-     "a equals A, for the letters of ASCII.", NULL}, \
-    {READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Keys", false, \
-     "Leave out white space at both ends of each part of the key.", NULL}
+#define READ_KEY_ROWS                                                                              \
+    {READ_KEY,                                                                                     \
+     "key",                                                                                        \
+     'k',                                                                                          \
+     OPT_VALUE,                                                                                    \
+     "KEYS",                                                                                       \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     "Keys",                                                                                       \
+     true,                                                                                         \
+     "Columns (`2,5` or `user,url`) or JSON paths (`.user.id`).",                                  \
+     "What two records must have in common to be the same; without it, all of the record. "        \
+     "Columns "                                                                                    \
+     "are numbered from 1, or with "                                                               \
+     "`--header` go by name. JSON paths are such as `.user.id,.tags[0]`. Several are joined so "   \
+     "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals "   \
+     "an "                                                                                         \
+     "unquoted one, \"\\u0041\" equals \"A\"."},                                                   \
+        {READ_SKIP,                                                                                \
+         "key-skip-prefix",                                                                        \
+         0,                                                                                        \
+         OPT_VALUE,                                                                                \
+         "BYTES",                                                                                  \
+         NULL,                                                                                     \
+         "0",                                                                                      \
+         "Keys",                                                                                   \
+         false,                                                                                    \
+         "Leave out the first bytes of the key.",                                                  \
+         "Such as a time stamp before each line."},                                                \
+        {READ_CASE, "ignore-case", 'i',    OPT_FLAG, NULL,                                         \
+         NULL,      NULL,          "Keys", false,    "a equals A, for the letters of ASCII.",      \
+         NULL},                                                                                    \
+    {                                                                                              \
+        READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Keys", false,                           \
+            "Leave out white space at both ends of each part of the key.", NULL                    \
+    }
 
 /* passing: what happens to a record without the key that passes. */
-#define READ_UNJUDGED_ROWS(passing) \
-    {READ_MISSING, "on-missing", 0, OPT_VALUE, "WHAT", "pass|drop|fail", "pass", "Keys", false, \
-     "A record without the key: `pass`, `drop` or `fail`.", \
-     passing}, \
-    {READ_BAD, "on-bad", 0, OPT_VALUE, "WHAT", "pass|drop|fail", "fail", "Keys", false, \
-     "A malformed record: `pass`, `drop` or `fail`.", \
-     "`fail` says in which file, at which record and byte, and why."}
+#define READ_UNJUDGED_ROWS(passing)                                                                \
+    {READ_MISSING,                                                                                 \
+     "on-missing",                                                                                 \
+     0,                                                                                            \
+     OPT_VALUE,                                                                                    \
+     "WHAT",                                                                                       \
+     "pass|drop|fail",                                                                             \
+     "pass",                                                                                       \
+     "Keys",                                                                                       \
+     false,                                                                                        \
+     "A record without the key: `pass`, `drop` or `fail`.",                                        \
+     passing},                                                                                     \
+    {                                                                                              \
+        READ_BAD, "on-bad", 0, OPT_VALUE, "WHAT", "pass|drop|fail", "fail", "Keys", false,         \
+            "A malformed record: `pass`, `drop` or `fail`.",                                       \
+            "`fail` says in which file, at which record and byte, and why."                        \
+    }
 
-#define READ_TIME_ROWS \
-    {READ_TIME, "time", 0, OPT_VALUE, "FIELD", NULL, NULL, "Window", false, \
-     "The column or JSON path that holds the time of a record.", \
-     "Time runs forward: a record that is out of order is judged as of the latest time so far."}, \
-    {READ_TIME_FORMAT, "time-format", 0, OPT_VALUE, "FORMAT", "~unix|unix-ms|unix-us|unix-ns|iso", \
-     "unix", "Window", false, "`unix`, `unix-ms`, `unix-us`, `unix-ns`, `iso` or a pattern.", \
-     "unix is seconds since 1970, fractions allowed; iso is ISO 8601 and RFC 3339; a pattern is " \
-     "one of strptime(3), with %f for a fraction of a second. Without a zone times are UTC."}
+#define READ_TIME_ROWS                                                                             \
+    {READ_TIME,                                                                                    \
+     "time",                                                                                       \
+     0,                                                                                            \
+     OPT_VALUE,                                                                                    \
+     "FIELD",                                                                                      \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     "Window",                                                                                     \
+     false,                                                                                        \
+     "The column or JSON path that holds the time of a record.",                                   \
+     "Time runs forward: a record that is out of order is judged as of the latest time so far."},  \
+    {                                                                                              \
+        READ_TIME_FORMAT, "time-format", 0, OPT_VALUE, "FORMAT",                                   \
+            "~unix|unix-ms|unix-us|unix-ns|iso", "unix", "Window", false,                          \
+            "`unix`, `unix-ms`, `unix-us`, `unix-ns`, `iso` or a pattern.",                        \
+            "unix is seconds since 1970, fractions allowed; iso is ISO 8601 and RFC 3339; a "      \
+            "pattern is "                                                                          \
+            "one of strptime(3), with %f for a fraction of a second. Without a zone times are "    \
+            "UTC."                                                                                 \
+    }
 
-#define READ_PROGRESS_ROWS \
-    {READ_PROGRESS, "progress", 0, OPT_FLAG, NULL, NULL, NULL, "Reports", false, \
-     "Show progress also if standard error is not a terminal.", NULL}, \
-    {READ_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, "Reports", false, \
-     "No progress and no warnings; errors are still told.", NULL}
+#define READ_PROGRESS_ROWS                                                                         \
+    {READ_PROGRESS,                                                                                \
+     "progress",                                                                                   \
+     0,                                                                                            \
+     OPT_FLAG,                                                                                     \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     "Reports",                                                                                    \
+     false,                                                                                        \
+     "Show progress also if standard error is not a terminal.",                                    \
+     NULL},                                                                                        \
+    {                                                                                              \
+        READ_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, "Reports", false,                    \
+            "No progress and no warnings; errors are still told.", NULL                            \
+    }
 
-#define READ_THREAD_ROWS \
-    {READ_THREADS, "threads", 'j', OPT_VALUE, "N", NULL, "the cores", "Running", false, \
-     "Threads to use.", "The output is the same with any number."}
+#define READ_THREAD_ROWS                                                                           \
+    {                                                                                              \
+        READ_THREADS, "threads", 'j', OPT_VALUE, "N", NULL, "the cores", "Running", false,         \
+            "Threads to use.", "The output is the same with any number."                           \
+    }
 
 /* Everything at its default: lines, all cores, malformed records are errors. */
 reading reading_defaults(void);

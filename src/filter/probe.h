@@ -1,11 +1,13 @@
 /* probe.h - from one hash to many places.
  *
  * A key's places are scrambled steps of double hashing: the i-th is the folded
- * product of (a + i*b) and a constant, a being the hash and b a mix of it.
- * Plain double hashing gives a key one of only about m^2 sets of places, each
- * an even progression; in an array of a few thousand bits that alone makes
+ * product of x ^ x/2^32 and a constant, x being a + i*b, a the hash and b a mix
+ * of it. Plain double hashing gives a key one of only about m^2 sets of places,
+ * each an even progression; in an array of a few thousand bits that alone makes
  * false positives of one in a million out of reach. The fold costs one
- * multiplication and breaks the progression, so the places behave as if they
+ * multiplication and breaks the progression, but for places a fixed distance
+ * apart, which the shift sees to: without it all of a key's places fall among
+ * every fifth of 40 ranges 70 times too often. So the places behave as if they
  * were drawn independently at every size.
  */
 #ifndef WEIR_FILTER_PROBE_H
@@ -25,7 +27,8 @@ static inline weir__probes weir__probes_start(uint64_t hash) {
 
 /* The next word of the sequence; scale it to the range that is needed. */
 static inline uint64_t weir__probes_next(weir__probes *probes) {
-    unsigned __int128 product = (unsigned __int128)probes->at * UINT64_C(0xd6e8feb86659fd93);
+    uint64_t x = probes->at ^ (probes->at >> 32);
+    unsigned __int128 product = (unsigned __int128)x * UINT64_C(0xd6e8feb86659fd93);
     probes->at += probes->step;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }

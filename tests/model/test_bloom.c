@@ -25,7 +25,8 @@ static uint64_t twin_mix(uint64_t x) {
 static uint64_t twin_place(const twin *t, uint64_t hash, unsigned j) {
     if (!t->block) {
         uint64_t x = hash + j * (twin_mix(hash) | 1);
-        unsigned __int128 product = (unsigned __int128)x * UINT64_C(0xd6e8feb86659fd93);
+        unsigned __int128 product =
+            (unsigned __int128)(x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
         uint64_t folded = (uint64_t)product ^ (uint64_t)(product >> 64);
         return (uint64_t)((unsigned __int128)folded * t->m >> 64);
     }

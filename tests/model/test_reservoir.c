@@ -27,7 +27,7 @@ static uint64_t twin_scale(uint64_t word, uint64_t range) {
 }
 static uint64_t twin_place(const twin *t, uint64_t word, unsigned j) {
     uint64_t x = word + j * (twin_mix(word) | 1);
-    unsigned __int128 product = (unsigned __int128)x * UINT64_C(0xd6e8feb86659fd93);
+    unsigned __int128 product = (unsigned __int128)(x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
     return j * t->s + twin_scale((uint64_t)product ^ (uint64_t)(product >> 64), t->s);
 }
 

@@ -30,7 +30,8 @@ static uint64_t scale(uint64_t word, uint64_t range) {
 static uint64_t twin_place(const twin *t, uint64_t hash, unsigned j) {
     if (!t->block) {
         uint64_t x = hash + j * (twin_mix(hash) | 1);
-        unsigned __int128 product = (unsigned __int128)x * UINT64_C(0xd6e8feb86659fd93);
+        unsigned __int128 product =
+            (unsigned __int128)(x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
         return scale((uint64_t)product ^ (uint64_t)(product >> 64), t->m);
     }
     uint64_t line_cells = t->per_word * 8, lines = t->m / line_cells;

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "opts.h"
 #include "report.h"
+#include "sites.h"
 #include "weir.h"
 
 enum { INSPECT_JSON = 1 };
@@ -100,6 +101,7 @@ static void filter_text(const weir_filter *filter) {
     printf("  %-15s at most %s; by the fill %s now\n", "false pos.",
            weir_print_rate(a, info.fpr_bound), weir_print_rate(b, info.fpr_now));
     weir_filter_details(filter, detail_text, NULL);
+    sites_text(filter);
 }
 
 static void detail_json(void *context, const char *name, const char *value, const char *meaning) {
@@ -134,6 +136,7 @@ static void filter_json(const weir_filter *filter) {
     bool first = true;
     weir_filter_details(filter, detail_json, &first);
     putchar('}');
+    sites_json(filter);
 }
 
 /* --- parts ------------------------------------------------------------------------- */
@@ -229,12 +232,14 @@ const opt_command cmd_inspect = {
     .description =
         "Reads a snapshot (a file written by `weir dedup --state`, `weir merge` or the library), "
         "checks every byte of it and prints what it holds: the filter with its full spec, how "
-        "full it is and how it stands; the audit; and how far the run that wrote it had come.\n"
+        "full it is and how it stands, a picture of its sites if it has any; the audit; and how "
+        "far the run that wrote it had come.\n"
         "\n"
         "With `--json` it prints one object for each file, with an array `parts`. Every part has "
         "`name`, `kind` (`filter`, `audit` or `note`) and `bytes`. A filter adds `spec`, "
         "`filter`, `seed`, `offered`, `seen`, `memory`, `fill`, `fpr_bound`, `fpr_now`, "
-        "`overfull` and `details` (by name, each with `value` and `meaning`); an audit adds "
+        "`overfull` and `details` (by name, each with `value` and `meaning`), and one that is "
+        "spread over sites an array `sites` and an object `traffic`; an audit adds "
         "`report`, as in weir-dedup(1); a note of a run adds `values`.",
     .options = inspect_table,
     .sections = inspect_sections,

@@ -154,16 +154,23 @@ typedef struct {
     size_t count;
     const uint64_t *hashes; /* count hashes from weir_filter_hash() */
     const int64_t *times;   /* count times, or NULL */
+    const uint64_t
+        *producers; /* who sent each: chooses the leaf of a tree; or NULL: the key does */
 } weir_batch;
 
 /* Number of 64-bit words that hold the verdicts of n keys. */
 #define WEIR_VERDICT_WORDS(n) (((size_t)(n) + 63) / 64)
 
+/* Returned when a site is lost that a key of the batch needs and the filter was
+ * made with on-lost=stop: nothing of the batch was remembered. */
+#define WEIR_STOPPED SIZE_MAX
+
 /* Give verdicts on a batch and remember it. Bit i%64 of verdicts[i/64] is 1
  * for SEEN, 0 for NEW; verdicts holds WEIR_VERDICT_WORDS(count) words and
  * every bit past count in the last word is written 0. The verdicts are those
  * of offering the keys one by one in order. Batches of 64 or more hide the
- * latency of memory; there is no upper limit. Returns how many were SEEN. */
+ * latency of memory; there is no upper limit. Returns how many were SEEN.
+ * Thread-safe on one object for the filters that are spread over sites. */
 WEIR_API size_t weir_filter_offer_batch(weir_filter *filter, const weir_batch *batch,
                                         uint64_t *verdicts);
 
@@ -257,6 +264,50 @@ WEIR_API void weir_audit_free(weir_audit *audit);
 WEIR_API void weir_audit_observe(weir_audit *audit, const weir_batch *batch,
                                  const uint64_t *verdicts);
 WEIR_API void weir_audit_get_report(const weir_audit *audit, weir_audit_report *report);
+
+/* --- Sites ---------------------------------------------------------------------
+ *
+ * The filters `horizontal`, `vertical` and `tree` are spread over sites, each of
+ * which holds a part and can be lost. Several threads may offer and test at once:
+ * of two that offer the same key exactly one is told NEW. These functions are
+ * thread-safe on one object. */
+typedef enum {
+    WEIR_SITE_ALIVE,
+    WEIR_SITE_LOST, /* it does not answer; what it holds stays as it is */
+    WEIR_SITE_EMPTY /* alive again, but it has forgotten everything */
+} weir_site_state;
+
+typedef struct {
+    bool alive;
+    size_t level;    /* of a tree: 0 is the root */
+    size_t parent;   /* of a tree: number of the site above, SIZE_MAX for the root */
+    uint64_t asked;  /* keys on which it was asked, or (vertical) messages */
+    uint64_t seen;   /* of these, answered SEEN */
+    uint64_t memory; /* bytes */
+    double fill;     /* 0 to 1 */
+} weir_site_info;
+
+typedef struct {
+    size_t sites, lost;
+    uint64_t keys;     /* offered and tested */
+    uint64_t messages; /* to sites, for testing and for setting */
+    uint64_t bytes;    /* in these: positions, or hashes, and answers */
+    double fairness;   /* Jain's index of `asked` over the sites of the last level: 1 is even */
+    double greatest;   /* share of the busiest of these */
+} weir_traffic;
+
+/* How many sites there are; 0 for a filter of one piece. */
+WEIR_API size_t weir_filter_sites(const weir_filter *filter);
+
+/* Site i. Fails with WEIR_ERR_RANGE. */
+WEIR_API weir_status weir_filter_get_site(const weir_filter *filter, size_t i, weir_site_info *info,
+                                          weir_error *err);
+WEIR_API weir_status weir_filter_set_site(weir_filter *filter, size_t i, weir_site_state state,
+                                          weir_error *err);
+
+/* What went over the wire, or would have. Fails with WEIR_ERR_UNSUPPORTED. */
+WEIR_API weir_status weir_filter_get_traffic(const weir_filter *filter, weir_traffic *traffic,
+                                             weir_error *err);
 
 /* --- Snapshots of several parts ---------------------------------------------
  *

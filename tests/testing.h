@@ -46,6 +46,16 @@ static inline weir_filter *make_filter(const char *spec) {
     return filter;
 }
 
+/* `memory`, or what a filter made of filters needs at least. */
+static inline const char *least_memory(const weir_kind *kind, const char *memory) {
+    char spec[128];
+    weir_filter *filter;
+    snprintf(spec, sizeof spec, "%s:memory=%s,fpr=1%%", kind->name, memory);
+    weir_status status = weir_filter_new(&filter, spec, NULL);
+    weir_filter_free(filter);
+    return status == WEIR_OK ? memory : "16K";
+}
+
 /* The i-th word of an unrelated sequence per seed, to stand for keys' hashes. */
 static inline uint64_t test_word(uint64_t seed, uint64_t i) {
     uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + i * UINT64_C(0xd1342543de82ef95) + 1;

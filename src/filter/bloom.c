@@ -441,6 +441,49 @@ static size_t block_test(const bloom_filter *f, const weir_batch *batch, uint64_
     return seen;
 }
 
+static double keys_for_fill(const bloom_filter *f, double fill) {
+    return weir__bloom_keys_for_fill(f->block, f->bits / 8, f->k, fill);
+}
+
+/* --- as an array of places: what cutting it into ranges needs ---------------------- */
+
+static unsigned places_shape(const weir_filter *filter, uint64_t *places) {
+    const bloom_filter *f = (const bloom_filter *)filter;
+    *places = f->bits;
+    return f->block ? 0 : f->k;
+}
+
+static void places_find(const weir_filter *filter, uint64_t hash, uint64_t *places) {
+    classic_places((const bloom_filter *)filter, &hash, 1, places, 1);
+}
+
+static void places_advance(weir_filter *filter, int64_t now) { (void)filter, (void)now; }
+
+static bool place_is_on(const weir_filter *filter, uint64_t place) {
+    return __atomic_load_n(&filter->cells[place >> 3], __ATOMIC_RELAXED) >> (place & 7) & 1;
+}
+
+static void place_switch_on(weir_filter *filter, uint64_t place) {
+    __atomic_fetch_or(&filter->cells[place >> 3], (uint8_t)(1u << (place & 7)), __ATOMIC_RELAXED);
+}
+
+static void places_took_key(weir_filter *filter) {
+    __atomic_fetch_add(&((bloom_filter *)filter)->state.keys, 1, __ATOMIC_RELAXED);
+}
+
+/* Keys can no longer be counted by their bits: as after a merge, the fill tells. */
+static void places_switch_off(weir_filter *filter, uint64_t first, uint64_t end) {
+    bloom_filter *f = (bloom_filter *)filter;
+    for (uint64_t at = first; at < end; at++) weir__bit_clear(filter->cells, at);
+    double ones = (double)weir__bits_set(filter->cells, filter->cells_bytes);
+    double keys = round(keys_for_fill(f, ones / (double)f->bits));
+    f->state.keys = (uint64_t)fmin(fmax(keys, ceil(ones / f->k)), ones);
+}
+
+static const weir__places places = {
+    places_shape,    places_find,     places_advance,    place_is_on,
+    place_switch_on, places_took_key, places_switch_off, false};
+
 /* --- the table ------------------------------------------------------------------- */
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
@@ -459,10 +502,6 @@ static double fill_of(const bloom_filter *f, uint64_t step) {
     for (uint64_t at = 0; at < f->lines; at += step, lines++)
         ones += weir__bits_set(f->base.cells + at * WEIR__LINE, WEIR__LINE);
     return (double)ones / (double)(lines * WEIR__LINE * 8);
-}
-
-static double keys_for_fill(const bloom_filter *f, double fill) {
-    return weir__bloom_keys_for_fill(f->block, f->bits / 8, f->k, fill);
 }
 
 /* From at most 16384 lines, evenly spread: keys fall on them at random, so they
@@ -543,4 +582,5 @@ const weir__filter_class weir__bloom_class = {
     .details = details,
     .merge = merge,
     .check = check,
+    .places = &places,
 };

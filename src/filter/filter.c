@@ -7,13 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const weir__filter_class weir__recent_class, weir__bloom_class, weir__stable_class,
-    weir__reservoir_class;
-
 /* A new filter is its file and a line here. */
-const weir__filter_class *const weir__filter_classes[] = {
-    &weir__recent_class, &weir__bloom_class, &weir__stable_class, &weir__reservoir_class, NULL,
-};
+#define WEIR__FILTERS(X)                                                                           \
+    X(recent)                                                                                      \
+    X(bloom)                                                                                       \
+    X(stable)                                                                                      \
+    X(reservoir)                                                                                   \
+    X(horizontal)                                                                                  \
+    X(vertical)                                                                                    \
+    X(tree)
+
+#define WEIR__DECLARE(name) extern const weir__filter_class weir__##name##_class;
+WEIR__FILTERS(WEIR__DECLARE)
+
+#define WEIR__LIST(name) &weir__##name##_class,
+const weir__filter_class *const weir__filter_classes[] = {WEIR__FILTERS(WEIR__LIST) NULL};
 
 static const weir_option common_options[] = {
     [WEIR__OPT_MEMORY] = {"memory", WEIR_OPT_SIZE, 1024, 0x1p50, NULL, "256M",
@@ -41,7 +49,7 @@ static weir__tables tables_of(const weir__filter_class *class) {
     return (weir__tables){"filter", class->kind.name, common_options, class->kind.options};
 }
 
-static weir_status find_class(const char *spec, const weir__filter_class **class, weir_error *err) {
+weir_status weir__filter_find(const char *spec, const weir__filter_class **class, weir_error *err) {
     char name[WEIR__NAME_SIZE], names[256] = "";
     size_t used = 0;
     weir_status status = weir__spec_name(spec, name, err);
@@ -65,15 +73,18 @@ static weir_status resolve_seed(weir_filter *filter, weir_error *err) {
     return WEIR_OK;
 }
 
-weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err) {
+weir_status weir__filter_new_in(weir_filter **out, const char *spec, uint8_t *memory,
+                                uint64_t bytes, weir_error *err) {
     const weir__filter_class *class;
     *out = NULL;
-    weir_status status = find_class(spec, &class, err);
+    weir_status status = weir__filter_find(spec, &class, err);
     if (status != WEIR_OK) return status;
 
     weir_filter *filter = calloc(1, class->size);
     if (!filter) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     filter->class = class;
+    filter->cells = memory;
+    filter->lent_bytes = bytes;
     weir__tables tables = tables_of(class);
     status = weir__spec_read(&tables, spec, filter->values, err);
     if (status == WEIR_OK) status = resolve_seed(filter, err);
@@ -87,8 +98,18 @@ weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err
     return WEIR_OK;
 }
 
+weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err) {
+    return weir__filter_new_in(out, spec, NULL, 0, err);
+}
+
 weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *err) {
     filter->cells_bytes = bytes;
+    if (filter->lent_bytes)
+        return bytes <= filter->lent_bytes
+                   ? WEIR_OK
+                   : weir__fail(err, WEIR_ERR_MEMORY, -1,
+                                "a filter asks for %llu bytes of a share of %llu",
+                                (unsigned long long)bytes, (unsigned long long)filter->lent_bytes);
     void *memory;
     weir_status status = weir__map(&memory, bytes, err);
     filter->cells = memory;
@@ -97,13 +118,16 @@ weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *er
 
 void weir_filter_free(weir_filter *filter) {
     if (!filter) return;
-    weir__unmap(filter->cells, filter->cells_bytes);
+    if (filter->class->destroy) filter->class->destroy(filter);
+    if (!filter->lent_bytes) weir__unmap(filter->cells, filter->cells_bytes);
     weir__values_free(filter->values);
     free(filter);
 }
 
 void weir_filter_clear(weir_filter *filter) {
-    weir__map_clear(filter->cells, filter->cells_bytes);
+    if (filter->lent_bytes) memset(filter->cells, 0, filter->cells_bytes);
+    else weir__map_clear(filter->cells, filter->cells_bytes);
+    if (filter->class->clear) filter->class->clear(filter);
     memset(weir__filter_state(filter), 0, filter->class->state_words * sizeof(uint64_t));
     filter->offered = filter->seen = 0;
     filter->class->start(filter);
@@ -118,8 +142,14 @@ uint64_t weir_filter_hash(const weir_filter *filter, const void *key, size_t len
 size_t weir_filter_offer_batch(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     memset(verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * sizeof *verdicts);
     size_t seen = filter->class->offer(filter, batch, verdicts);
-    filter->offered += batch->count;
-    filter->seen += seen;
+    if (seen == WEIR_STOPPED) return seen;
+    if (filter->class->concurrent) {
+        __atomic_fetch_add(&filter->offered, batch->count, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&filter->seen, seen, __ATOMIC_RELAXED);
+    } else {
+        filter->offered += batch->count;
+        filter->seen += seen;
+    }
     return seen;
 }
 
@@ -214,6 +244,7 @@ static size_t spec_of_any(const void *filter, char *buffer, size_t size) {
 
 static void image_of_any(const void *object, weir__image *image) {
     weir_filter *filter = (weir_filter *)(uintptr_t)object;
+    if (filter->class->pack) filter->class->pack(filter);
     *image = (weir__image){
         .probe = weir_filter_hash(filter, "weir", 4),
         .totals = {&filter->offered, &filter->seen},

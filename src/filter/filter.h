@@ -49,8 +49,34 @@ struct weir_filter {
     weir__hasher hasher;
     uint8_t *cells;
     uint64_t cells_bytes; /* what the filter asked for */
+    uint64_t lent_bytes;  /* the cells are so much of another filter's memory; 0: its own */
     uint64_t offered, seen;
 };
+
+/* A filter that is an array of places, each of which is on or off: what cutting
+ * it into ranges needs. Reading and switching on are safe beside other threads
+ * that do the same. */
+typedef struct {
+    /* How many places there are, and how many of them a key has; 0: this filter
+     * is laid out otherwise. */
+    unsigned (*shape)(const weir_filter *filter, uint64_t *places);
+    void (*find)(const weir_filter *filter, uint64_t hash, uint64_t *places);
+    /* Time for the calls that follow; records where times are counted so. */
+    void (*advance)(weir_filter *filter, int64_t now);
+    bool (*is_on)(const weir_filter *filter, uint64_t place);
+    void (*switch_on)(weir_filter *filter, uint64_t place);
+    void (*took_key)(weir_filter *filter); /* a NEW key's places are on now */
+    void (*switch_off)(weir_filter *filter, uint64_t first, uint64_t end); /* alone */
+    bool once; /* a place is switched on only for NEW keys: a repeat must not renew it */
+} weir__places;
+
+/* A filter that is spread over sites: what can be asked of it as a whole. */
+typedef struct weir__spread {
+    size_t (*count)(const weir_filter *filter);
+    void (*site)(const weir_filter *filter, size_t i, weir_site_info *info);
+    void (*set)(weir_filter *filter, size_t i, weir_site_state state);
+    void (*traffic)(const weir_filter *filter, weir_traffic *traffic);
+} weir__spread;
 
 typedef struct weir__filter_class {
     weir_kind kind; /* name, summary, advice, mergeable, options: the public part */
@@ -78,7 +104,24 @@ typedef struct weir__filter_class {
     weir_status (*merge)(weir_filter *into, const weir_filter *from, weir_error *err);
     const char *no_merge; /* why not, as the end of a sentence, when merge is NULL */
     weir_status (*check)(const weir_filter *filter, weir_error *err);
+
+    /* For filters made of filters; NULL otherwise. pack() brings the cells up to
+     * date before they are saved, and check() takes over what was loaded; clear()
+     * forgets what is not in the cells; destroy() frees it. */
+    void (*pack)(weir_filter *filter);
+    void (*clear)(weir_filter *filter);
+    void (*destroy)(weir_filter *filter);
+    bool concurrent;                   /* offer and test may be called by several threads at once */
+    const weir__places *places;        /* an array of places, or NULL */
+    const struct weir__spread *spread; /* the sites that it is spread over, or NULL */
 } weir__filter_class;
+
+/* The class that a spec names. */
+weir_status weir__filter_find(const char *spec, const weir__filter_class **class, weir_error *err);
+
+/* As weir_filter_new(), in zeroed memory of another filter. */
+weir_status weir__filter_new_in(weir_filter **out, const char *spec, uint8_t *memory,
+                                uint64_t bytes, weir_error *err);
 
 /* Map the cells: `bytes` must be at most the memory option. */
 weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *err);

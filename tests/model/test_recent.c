@@ -359,9 +359,11 @@ static void window_of_time_survives_jumps(void **unused) {
             dice % 100 == 0 ? (int64_t)(test_word(8, i) % 70000000000) : (int64_t)(dice % 20000000);
         unsigned k = (unsigned)(dice >> 40) % 64;
         uint64_t hash = test_word(9, k), verdict;
-        weir_filter_test_batch(filter, &(weir_batch){1, &hash, &time}, &verdict);
+        weir_filter_test_batch(filter, &(weir_batch){.count = 1, .hashes = &hash, .times = &time},
+                               &verdict);
         uint64_t tested = verdict;
-        weir_filter_offer_batch(filter, &(weir_batch){1, &hash, &time}, &verdict);
+        weir_filter_offer_batch(filter, &(weir_batch){.count = 1, .hashes = &hash, .times = &time},
+                                &verdict);
         assert_int_equal(tested, verdict);
         if (known[k]) {
             int64_t age = time - came[k];

@@ -1,0 +1,287 @@
+/* horizontal.c - one filter cut by keys: each key belongs to one slice.
+ *
+ * Question   how do several threads, or several machines, share a filter?
+ * Idea       S slices, each a whole filter with a share of the memory. A hash of
+ *            its own, independent of what the slice makes of the key, chooses the
+ *            slice; everything about a key happens there.
+ * Parameters slices, of (the spec of a slice), on-lost
+ * Error      that of the slices: a slice gets n/S of the keys on average and has
+ *            1/S of the memory (eq. 4 of the paper, which for S much smaller than m
+ *            is eq. 2). The keys of a slice vary by sqrt(n/S), which small slices
+ *            feel: a filter whose fpr is a bound keeps it in each slice.
+ *            With f of S slices lost: src/slice/loss.h.
+ * Threads    any number may offer and test at once: a slice has a lock, held while
+ *            a stretch of keys passes through it. A lock for each slice, and not
+ *            for each line or none at all, because a stretch of a few hundred keys
+ *            pays for it once, any kind of filter can be a slice as it is, and the
+ *            verdicts in a slice are those of its keys one after the other. A
+ *            thread takes whichever of its slices is free.
+ * Cost       one pass to sort a stretch of keys by slice: about 2 ns a key
+ * Source     Koloniari, Ntarmos, Pitoura, Souravlias: One is enough: distributed
+ *            filtering for duplicate elimination, CIKM 2011, section 3
+ */
+#include <string.h>
+
+#include "core/rng.h"
+#include "slice/nest.h"
+
+enum { OPT_SLICES = WEIR__OPT_OWN, OPT_OF, OPT_LOST };
+#define SLICES_MOST 1024
+#define STRETCH 4096  /* keys sorted at a time */
+#define PATIENCE 4000 /* looks at slices that are busy before a thread goes to sleep */
+
+typedef struct {
+    weir_filter base;
+    weir__nest nest;
+    weir__on_lost on_lost;
+} horizontal_filter;
+
+/* A stretch of keys in the order of their slices. */
+typedef struct {
+    size_t count;
+    uint16_t slice[STRETCH]; /* of key i */
+    uint16_t from[STRETCH];  /* which key stands here */
+    uint32_t start[SLICES_MOST + 1];
+    uint64_t hashes[STRETCH];
+    int64_t times[STRETCH];
+    uint64_t producers[STRETCH];
+} stretch;
+
+static inline uint64_t slice_of(const horizontal_filter *f, uint64_t hash) {
+    return weir__scale(weir__mix64(hash ^ UINT64_C(0x5bd1e995a3c59ac3)), f->nest.count);
+}
+
+static void sort_stretch(const horizontal_filter *f, const weir_batch *batch, size_t at,
+                         stretch *s) {
+    size_t slices = f->nest.count;
+    s->count = batch->count - at < STRETCH ? batch->count - at : STRETCH;
+    memset(s->start, 0, (slices + 1) * sizeof *s->start);
+    for (size_t i = 0; i < s->count; i++) {
+        s->slice[i] = (uint16_t)slice_of(f, batch->hashes[at + i]);
+        s->start[s->slice[i] + 1]++;
+    }
+    for (size_t i = 0; i < slices; i++) s->start[i + 1] += s->start[i];
+    uint32_t next[SLICES_MOST];
+    memcpy(next, s->start, slices * sizeof *next);
+    for (size_t i = 0; i < s->count; i++) {
+        uint32_t place = next[s->slice[i]]++;
+        s->from[place] = (uint16_t)i;
+        s->hashes[place] = batch->hashes[at + i];
+    }
+    for (size_t i = 0; batch->times && i < s->count; i++)
+        s->times[i] = batch->times[at + s->from[i]];
+    for (size_t i = 0; batch->producers && i < s->count; i++)
+        s->producers[i] = batch->producers[at + s->from[i]];
+}
+
+static weir_batch part_of(const stretch *s, const weir_batch *whole, size_t slice) {
+    size_t first = s->start[slice];
+    return (weir_batch){.count = s->start[slice + 1] - first,
+                        .hashes = s->hashes + first,
+                        .times = whole->times ? s->times + first : NULL,
+                        .producers = whole->producers ? s->producers + first : NULL};
+}
+
+static size_t scatter(const stretch *s, size_t at, size_t slice, const uint64_t *part,
+                      uint64_t *verdicts) {
+    size_t n = s->start[slice + 1] - s->start[slice], seen = 0;
+    const uint16_t *from = s->from + s->start[slice];
+    for (size_t i = 0; i < n; i++) {
+        bool is_seen = part[i / 64] >> (i % 64) & 1;
+        weir__mark_seen(verdicts, at + from[i], is_seen);
+        seen += is_seen;
+    }
+    return seen;
+}
+
+/* --- slices that are there, and those that are not --------------- */
+
+/* The slice is locked and there; ask it. */
+static size_t ask(horizontal_filter *f, size_t slice, const weir_batch *part, bool offering,
+                  uint64_t *verdicts) {
+    weir_filter *filter = f->nest.sites[slice].filter;
+    size_t seen = offering ? weir_filter_offer_batch(filter, part, verdicts)
+                           : weir_filter_test_batch(filter, part, verdicts);
+    f->nest.counts[slice].asked += part->count;
+    f->nest.counts[slice].seen += seen;
+    return seen;
+}
+
+static size_t without_slice(const horizontal_filter *f, const weir_batch *part,
+                            uint64_t *verdicts) {
+    bool is_seen = f->on_lost == WEIR__LOST_SEEN;
+    memset(verdicts, is_seen ? 0xff : 0, WEIR_VERDICT_WORDS(part->count) * 8);
+    return is_seen ? part->count : 0;
+}
+
+/* Lock a slice that is there. False: it is lost, and its keys are judged without
+ * it; or, `waiting` being false, it is busy. */
+typedef enum { SLICE_LOCKED, SLICE_LOST, SLICE_BUSY } lock_result;
+
+static lock_result lock_slice(horizontal_filter *f, size_t slice, bool waiting) {
+    weir__site *site = &f->nest.sites[slice];
+    for (;;) {
+        if (weir__site_lost(&f->nest, slice)) {
+            if (f->on_lost != WEIR__LOST_WAIT) return SLICE_LOST;
+            if (!waiting) return SLICE_BUSY;
+            weir__nest_wait(&f->nest, &site->lost);
+        }
+        if (waiting) pthread_mutex_lock(&site->lock);
+        else if (pthread_mutex_trylock(&site->lock)) return SLICE_BUSY;
+        if (!weir__site_lost(&f->nest, slice)) return SLICE_LOCKED;
+        pthread_mutex_unlock(&site->lock);
+    }
+}
+
+/* Pass a stretch through one slice; SIZE_MAX if it was busy. */
+static size_t pass_slice(horizontal_filter *f, const stretch *s, const weir_batch *batch, size_t at,
+                         size_t slice, bool offering, bool waiting, uint64_t *verdicts) {
+    uint64_t part_verdicts[STRETCH / 64];
+    weir_batch part = part_of(s, batch, slice);
+    lock_result result = lock_slice(f, slice, waiting);
+    if (result == SLICE_BUSY) return SIZE_MAX;
+    if (result == SLICE_LOST) {
+        without_slice(f, &part, part_verdicts);
+    } else {
+        ask(f, slice, &part, offering, part_verdicts);
+        pthread_mutex_unlock(&f->nest.sites[slice].lock);
+    }
+    return scatter(s, at, slice, part_verdicts, verdicts);
+}
+
+/* Whichever slice is free comes next. If none is, a thread looks again for about
+ * as long as a stretch takes, which is less than going to sleep and being woken. */
+static size_t pass_stretch(horizontal_filter *f, const stretch *s, const weir_batch *batch,
+                           size_t at, bool offering, uint64_t *verdicts) {
+    uint16_t left[SLICES_MOST];
+    size_t count = 0, seen = 0;
+    for (size_t i = 0; i < f->nest.count; i++)
+        if (s->start[i + 1] > s->start[i]) left[count++] = (uint16_t)i;
+    for (unsigned tries = 0; count; tries++) {
+        size_t before = count;
+        bool waiting = tries > PATIENCE;
+        for (size_t i = 0; i < count;) {
+            size_t result = pass_slice(f, s, batch, at, left[i], offering, waiting, verdicts);
+            if (result == SIZE_MAX) {
+                i++;
+                continue;
+            }
+            seen += result;
+            left[i] = left[--count];
+        }
+        if (count < before) tries = 0;
+        else weir__pause();
+    }
+    return seen;
+}
+
+/* With on-lost=stop: whether every slice that the batch needs is there. */
+static bool all_there(const horizontal_filter *f, const weir_batch *batch) {
+    bool lost = false;
+    for (size_t i = 0; i < f->nest.count; i++) lost |= weir__site_lost(&f->nest, i);
+    if (!lost) return true;
+    for (size_t i = 0; i < batch->count; i++)
+        if (weir__site_lost(&f->nest, slice_of(f, batch->hashes[i]))) return false;
+    return true;
+}
+
+static size_t pass(horizontal_filter *f, const weir_batch *batch, bool offering,
+                   uint64_t *verdicts) {
+    size_t seen = 0;
+    stretch s;
+    if (f->on_lost == WEIR__LOST_STOP && !all_there(f, batch)) return WEIR_STOPPED;
+    for (size_t at = 0; at < batch->count; at += s.count) {
+        sort_stretch(f, batch, at, &s);
+        seen += pass_stretch(f, &s, batch, at, offering, verdicts);
+    }
+    weir__count_traffic(&f->nest, batch->count, batch->count, batch->count * 9);
+    return seen;
+}
+
+/* --- the table --------------------------------------------------- */
+
+static weir_status create(weir_filter *filter, weir_error *err) {
+    horizontal_filter *f = (horizontal_filter *)filter;
+    f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    return weir__nest_make(&f->nest, filter, weir__opt_whole(filter, OPT_SLICES), OPT_OF, -1, 1, 0,
+                           err);
+}
+
+static void start(weir_filter *filter) { (void)filter; }
+
+static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    return pass((horizontal_filter *)filter, batch, true, verdicts);
+}
+
+/* The locks and counters are not part of what the filter knows. */
+static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    return pass((horizontal_filter *)(uintptr_t)filter, batch, false, verdicts);
+}
+
+#define NEST(filter) (&((horizontal_filter *)(uintptr_t)(filter))->nest)
+
+static void info(const weir_filter *filter, weir_filter_info *out) {
+    weir__nest_info(NEST(filter), out);
+}
+
+static size_t site_count(const weir_filter *filter) { return NEST(filter)->count; }
+static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
+    weir__nest_site(NEST(filter), i, out);
+}
+static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
+    weir__nest_set(NEST(filter), i, state);
+}
+static void traffic(const weir_filter *filter, weir_traffic *out) {
+    weir__nest_traffic(NEST(filter), 0, NEST(filter)->count, out);
+}
+
+static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {
+    weir_traffic t;
+    traffic(filter, &t);
+    weir__detail(each, context, "slices", "slices that the keys are spread over", "%zu", t.sites);
+    weir__detail(each, context, "fairness", "Jain's index of the load of the slices, 1 is even",
+                 "%.4f", t.fairness);
+    weir__detail(each, context, "greatest_share", "load of the busiest slice", "%.4f", t.greatest);
+}
+
+static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
+    return weir__nest_merge(NEST(into), NEST(from), err);
+}
+static weir_status check(const weir_filter *filter, weir_error *err) {
+    return weir__nest_check(NEST(filter), err);
+}
+static void pack(weir_filter *filter) { weir__nest_pack(NEST(filter)); }
+static void clear(weir_filter *filter) { weir__nest_clear(NEST(filter)); }
+static void destroy(weir_filter *filter) { weir__nest_free(NEST(filter)); }
+
+static const weir_option options[] = {
+    {"slices", WEIR_OPT_COUNT, 1, SLICES_MOST, NULL, "2", "filters that the keys are spread over"},
+    {"of", WEIR_OPT_SPEC, 0, 0, NULL, "(recent)", "the filter of each slice"},
+    WEIR__LOST_OPTION,
+    {NULL, 0, 0, 0, NULL, NULL, NULL},
+};
+
+static const weir__spread spread = {site_count, site, set_site, traffic};
+
+const weir__filter_class weir__horizontal_class = {
+    .kind = {.name = "horizontal",
+             .summary = "slices of any filter: a key belongs to one of them",
+             .advice = "Use it to share one filter between threads: several can offer at once, and "
+                       "of two with the same key one is told NEW. One thread gains nothing by it.",
+             .mergeable = true,
+             .options = options},
+    .size = sizeof(horizontal_filter),
+    .create = create,
+    .start = start,
+    .offer = offer,
+    .test = test,
+    .info = info,
+    .details = details,
+    .merge = merge,
+    .check = check,
+    .pack = pack,
+    .clear = clear,
+    .destroy = destroy,
+    .concurrent = true,
+    .spread = &spread,
+};

@@ -1,0 +1,336 @@
+/* nest.c - making, saving and asking the parts of a composition. */
+#include "slice/nest.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cells.h"
+#include "core/rng.h"
+
+#define DEPTH_MOST 4 /* filters in filters in filters in filters */
+
+/* --- specs of parts ---------------------------------------------- */
+
+/* Cut `name=value` out of a spec; false if it is not there. */
+static bool take_option(char *spec, const char *name, char *value, size_t size) {
+    char *at = strchr(spec, ':');
+    size_t length = strlen(name);
+    while (at) {
+        char *word = at + 1;
+        size_t n = 0;
+        for (int depth = 0; word[n] && (word[n] != ',' || depth > 0); n++)
+            depth += (word[n] == '(') - (word[n] == ')');
+        char *next = word[n] ? word + n : NULL;
+        if (strncmp(word, name, length) == 0 && word[length] == '=') {
+            snprintf(value, size, "%.*s", (int)(n - length - 1), word + length + 1);
+            if (next) memmove(word, next + 1, strlen(next + 1) + 1);
+            else *at = 0;
+            return true;
+        }
+        at = next;
+    }
+    return false;
+}
+
+/* `memory`, `fpr` of the parts may be said inside; seed and hash are the whole's. */
+static weir_status settle_inside(weir_filter *filter, char *inner, uint64_t count,
+                                 weir_error *err) {
+    char text[64];
+    static const char *const whole_only[] = {"seed", "hash"};
+    for (size_t i = 0; i < 2; i++)
+        if (take_option(inner, whole_only[i], text, sizeof text))
+            return weir__fail(err, WEIR_ERR_SPEC, -1,
+                              "'%s' is an option of the whole, not of the parts: move it out of "
+                              "the parentheses",
+                              whole_only[i]);
+    if (take_option(inner, "memory", text, sizeof text)) {
+        uint64_t bytes;
+        if (weir__opt_given(filter, WEIR__OPT_MEMORY))
+            return weir__opt_fail(filter, WEIR__OPT_MEMORY, err,
+                                  "memory is given for the whole and for its parts; give it once");
+        weir_status status = weir_parse_size(text, &bytes, err);
+        if (status != WEIR_OK) return status;
+        if (bytes > (UINT64_C(1) << 50) / count)
+            return weir__fail(err, WEIR_ERR_RANGE, -1, "%llu parts of memory=%s are too much",
+                              (unsigned long long)count, text);
+        weir__opt_resolve(filter, WEIR__OPT_MEMORY, bytes * count);
+    }
+    if (take_option(inner, "fpr", text, sizeof text)) {
+        if (weir__opt_given(filter, WEIR__OPT_FPR))
+            return weir__opt_fail(filter, WEIR__OPT_FPR, err,
+                                  "fpr is given for the whole and for its parts; give it once");
+        weir_status status = weir_parse_rate(text, &filter->values[WEIR__OPT_FPR].number, err);
+        if (status != WEIR_OK) return status;
+        filter->values[WEIR__OPT_FPR].given = true;
+    }
+    return WEIR_OK;
+}
+
+static unsigned depth_of(const char *spec) {
+    unsigned depth = 0, most = 0;
+    for (; *spec; spec++) {
+        depth += *spec == '(';
+        if (depth > most) most = depth;
+        depth -= *spec == ')' && depth > 0;
+    }
+    return most;
+}
+
+static weir_status take_spec(weir_filter *filter, int place, char *inner, uint64_t count,
+                             weir_error *err) {
+    weir__value *value = &filter->values[place];
+    if (depth_of(value->text) + 2 > DEPTH_MOST)
+        return weir__opt_fail(filter, place, err, "specs can be nested %d deep at most",
+                              DEPTH_MOST);
+    snprintf(inner, WEIR__SPEC_MAX, "%s", value->text);
+    weir_status status = settle_inside(filter, inner, count, err);
+    if (status == WEIR_OK) strcpy(value->text, inner); /* never longer */
+    return status;
+}
+
+static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, const char *inner,
+                             weir_error *err) {
+    static const char *const hashes[] = {"xxh3", "siphash"};
+    char spec[WEIR__SPEC_MAX + 160];
+    uint64_t bytes = nest->stride - nest->head;
+    uint8_t *cells = filter->cells + i * nest->stride + nest->head;
+    weir_error why = {0};
+    snprintf(spec, sizeof spec, "%s%cmemory=%llu,fpr=%.17g,seed=%llu,hash=%s", inner,
+             strchr(inner, ':') ? ',' : ':', (unsigned long long)bytes, nest->fpr,
+             (unsigned long long)weir__opt_whole(filter, WEIR__OPT_SEED),
+             hashes[weir__opt_whole(filter, WEIR__OPT_HASH)]);
+    weir_status status = weir__filter_new_in(&nest->sites[i].filter, spec, cells, bytes, &why);
+    if (status == WEIR_OK) return WEIR_OK;
+    char share[32];
+    return weir__fail(err, status, -1, "a part with %s of memory cannot be made: %.280s",
+                      weir_print_size(share, bytes), why.message);
+}
+
+/* --- making ------------------------------------------------------ */
+
+static bool make_locks(weir__nest *nest) {
+    pthread_mutexattr_t spinning;
+    pthread_mutexattr_init(&spinning);
+    pthread_mutexattr_settype(&spinning, PTHREAD_MUTEX_ADAPTIVE_NP);
+    for (size_t i = 0; i < nest->count; i++) pthread_mutex_init(&nest->sites[i].lock, &spinning);
+    pthread_mutexattr_destroy(&spinning);
+    pthread_mutex_init(&nest->waiting, NULL);
+    pthread_cond_init(&nest->returned, NULL);
+    return nest->ready = true;
+}
+
+/* Room for what a part keeps outside of its cells: two totals and its state. */
+static weir_status settle_head(weir__nest *nest, const char *inner, bool *adds_up,
+                               weir_error *err) {
+    const weir__filter_class *class;
+    weir_status status = weir__filter_find(inner, &class, err);
+    if (status != WEIR_OK) return status;
+    *adds_up |= class->places == NULL;
+    uint64_t bytes = 8 * (2 + class->state_words);
+    bytes = (bytes + WEIR__LINE - 1) / WEIR__LINE * WEIR__LINE;
+    if (bytes > nest->head) nest->head = bytes;
+    return WEIR_OK;
+}
+
+static weir_status lay_out(weir__nest *nest, weir_filter *filter, size_t count, size_t extra,
+                           weir_error *err) {
+    uint64_t memory = weir__opt_whole(filter, WEIR__OPT_MEMORY);
+    uint64_t counters = count * sizeof(weir__site_counts) + (WEIR__TRAFFIC_WORDS + extra) * 8;
+    nest->count = count;
+    nest->stride = memory > counters ? (memory - counters) / count / WEIR__LINE * WEIR__LINE : 0;
+    if (nest->stride < nest->head + 1024) {
+        char has[32], least[32];
+        weir_print_size(least, count * (nest->head + 1024) + counters + count * WEIR__LINE);
+        return weir__opt_fail(filter, WEIR__OPT_MEMORY, err,
+                              "memory=%s is too small for %zu parts; ask for %s at least",
+                              weir_print_size(has, memory), count, least);
+    }
+    weir_status status = weir__filter_map(filter, count * nest->stride + counters, err);
+    if (status != WEIR_OK) return status;
+    nest->traffic = (uint64_t *)(void *)(filter->cells + count * nest->stride);
+    nest->counts = (weir__site_counts *)(nest->traffic + WEIR__TRAFFIC_WORDS);
+    nest->extra = (uint64_t *)(nest->counts + count);
+    nest->sites = calloc(count, sizeof *nest->sites);
+    if (!nest->sites) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+    make_locks(nest);
+    return WEIR_OK;
+}
+
+weir_status weir__nest_make(weir__nest *nest, weir_filter *filter, size_t count, int of, int first,
+                            size_t steps, size_t extra, weir_error *err) {
+    char inner[WEIR__SPEC_MAX], other[WEIR__SPEC_MAX] = "";
+    weir_status status = take_spec(filter, of, inner, count, err);
+    if (status == WEIR_OK && first >= 0 && filter->values[first].text)
+        status = take_spec(filter, first, other, count, err);
+    bool adds_up = false;
+    if (status == WEIR_OK) status = settle_head(nest, inner, &adds_up, err);
+    if (status == WEIR_OK && *other) status = settle_head(nest, other, &adds_up, err);
+    nest->fpr = weir__opt_rate(filter, WEIR__OPT_FPR) / (adds_up ? (double)steps : 1);
+    if (status == WEIR_OK) status = lay_out(nest, filter, count, extra, err);
+    for (size_t i = 0; i < count && status == WEIR_OK; i++)
+        status = make_part(nest, filter, i, i == 0 && *other ? other : inner, err);
+    return status;
+}
+
+void weir__nest_free(weir__nest *nest) {
+    for (size_t i = 0; nest->sites && i < nest->count; i++) {
+        weir_filter_free(nest->sites[i].filter);
+        if (nest->ready) pthread_mutex_destroy(&nest->sites[i].lock);
+    }
+    if (nest->ready) {
+        pthread_mutex_destroy(&nest->waiting);
+        pthread_cond_destroy(&nest->returned);
+    }
+    free(nest->sites);
+}
+
+/* --- saving and loading ------------------------------------------ */
+
+static uint64_t *head_of(const weir__nest *nest, size_t i) {
+    return (uint64_t *)(void *)(nest->sites[i].filter->cells - nest->head);
+}
+
+void weir__nest_pack(weir__nest *nest) {
+    for (size_t i = 0; i < nest->count; i++) {
+        weir_filter *part = nest->sites[i].filter;
+        uint64_t *head = head_of(nest, i);
+        if (part->class->pack) part->class->pack(part);
+        head[0] = part->offered;
+        head[1] = part->seen;
+        memcpy(head + 2, weir__filter_state(part), part->class->state_words * 8);
+    }
+}
+
+weir_status weir__nest_check(weir__nest *nest, weir_error *err) {
+    for (size_t i = 0; i < nest->count; i++) {
+        weir_filter *part = nest->sites[i].filter;
+        const uint64_t *head = head_of(nest, i);
+        part->offered = head[0];
+        part->seen = head[1];
+        memcpy(weir__filter_state(part), head + 2, part->class->state_words * 8);
+        weir_status status = weir__filter_check(part, err);
+        if (status != WEIR_OK) return status;
+        if (nest->counts[i].seen > nest->counts[i].asked)
+            return weir__fail(err, WEIR_ERR_CORRUPT, -1,
+                              "the counters of site %zu contradict each other", i);
+    }
+    return WEIR_OK;
+}
+
+/* The cells are zero already. */
+void weir__nest_clear(weir__nest *nest) {
+    for (size_t i = 0; i < nest->count; i++) weir_filter_clear(nest->sites[i].filter);
+}
+
+weir_status weir__nest_merge(weir__nest *into, const weir__nest *from, weir_error *err) {
+    for (size_t i = 0; i < into->count; i++) {
+        weir_status status = weir_filter_merge(into->sites[i].filter, from->sites[i].filter, err);
+        if (status != WEIR_OK) return status;
+        into->counts[i].asked += from->counts[i].asked;
+        into->counts[i].seen += from->counts[i].seen;
+    }
+    for (size_t i = 0; i < WEIR__TRAFFIC_WORDS; i++) into->traffic[i] += from->traffic[i];
+    return WEIR_OK;
+}
+
+/* --- asking ------------------------------------------------------ */
+
+void weir__nest_info(const weir__nest *nest, weir_filter_info *info) {
+    for (size_t i = 0; i < nest->count; i++) {
+        weir_filter_info part;
+        pthread_mutex_lock(&nest->sites[i].lock);
+        weir_filter_get_info(nest->sites[i].filter, &part);
+        pthread_mutex_unlock(&nest->sites[i].lock);
+        info->memory += nest->sites[i].filter->class->size;
+        info->fill += part.fill / (double)nest->count;
+        info->fpr_now += part.fpr_now / (double)nest->count;
+        info->overfull |= part.overfull;
+    }
+}
+
+void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info) {
+    weir_filter_info part;
+    pthread_mutex_lock(&nest->sites[i].lock);
+    weir_filter_get_info(nest->sites[i].filter, &part);
+    *info = (weir_site_info){.alive = !weir__site_lost(nest, i),
+                             .parent = SIZE_MAX,
+                             .asked = nest->counts[i].asked,
+                             .seen = nest->counts[i].seen,
+                             .memory = part.memory,
+                             .fill = part.fill};
+    pthread_mutex_unlock(&nest->sites[i].lock);
+}
+
+void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state) {
+    weir__site *site = &nest->sites[i];
+    pthread_mutex_lock(&site->lock);
+    if (state == WEIR_SITE_EMPTY) weir_filter_clear(site->filter);
+    atomic_store_explicit(&site->lost, state == WEIR_SITE_LOST, memory_order_release);
+    pthread_mutex_unlock(&site->lock);
+    weir__nest_wake(nest);
+}
+
+void weir__nest_wake(weir__nest *nest) {
+    pthread_mutex_lock(&nest->waiting);
+    pthread_cond_broadcast(&nest->returned);
+    pthread_mutex_unlock(&nest->waiting);
+}
+
+void weir__nest_wait(weir__nest *nest, const atomic_bool *lost) {
+    pthread_mutex_lock(&nest->waiting);
+    while (atomic_load_explicit(lost, memory_order_acquire))
+        pthread_cond_wait(&nest->returned, &nest->waiting);
+    pthread_mutex_unlock(&nest->waiting);
+}
+
+void weir__fairness(const weir__site_counts *counts, size_t count, weir_traffic *traffic) {
+    double sum = 0, squares = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        double load = (double)__atomic_load_n(&counts[i].asked, __ATOMIC_RELAXED);
+        sum += load;
+        squares += load * load;
+        most = fmax(most, load);
+    }
+    traffic->fairness = squares > 0 ? sum * sum / ((double)count * squares) : 1;
+    traffic->greatest = sum > 0 ? most / sum : 0;
+}
+
+void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir_traffic *traffic) {
+    *traffic = (weir_traffic){
+        .sites = nest->count,
+        .keys = __atomic_load_n(&nest->traffic[WEIR__KEYS], __ATOMIC_RELAXED),
+        .messages = __atomic_load_n(&nest->traffic[WEIR__MESSAGES], __ATOMIC_RELAXED),
+        .bytes = __atomic_load_n(&nest->traffic[WEIR__BYTES], __ATOMIC_RELAXED)};
+    for (size_t i = 0; i < nest->count; i++) traffic->lost += weir__site_lost(nest, i);
+    weir__fairness(nest->counts + first, count, traffic);
+}
+
+/* --- key locks --------------------------------------------------- */
+
+static atomic_flag *lock_of(weir__key_locks *locks, uint64_t hash) {
+    return &locks->locks[weir__mix64(hash) % WEIR__KEY_LOCKS];
+}
+
+static void take(atomic_flag *lock) {
+    for (unsigned tries = 0; atomic_flag_test_and_set_explicit(lock, memory_order_acquire); tries++)
+        if (tries < 64) weir__pause();
+        else sched_yield(); /* its holder may not be running */
+}
+
+void weir__lock_key(weir__key_locks *locks, uint64_t hash) { take(lock_of(locks, hash)); }
+
+void weir__unlock_key(weir__key_locks *locks, uint64_t hash) {
+    atomic_flag_clear_explicit(lock_of(locks, hash), memory_order_release);
+}
+
+void weir__lock_keys(weir__key_locks *locks) {
+    for (size_t i = 0; i < WEIR__KEY_LOCKS; i++) take(&locks->locks[i]);
+}
+
+void weir__unlock_keys(weir__key_locks *locks) {
+    for (size_t i = 0; i < WEIR__KEY_LOCKS; i++)
+        atomic_flag_clear_explicit(&locks->locks[i], memory_order_release);
+}

@@ -1,0 +1,124 @@
+/* nest.h - filters inside a filter.
+ *
+ * A composition is itself a filter: it has options, cells and state, and is
+ * saved and loaded as all filters are. Its cells are cut into equal shares, one
+ * for each part, with a few words before each for what the part keeps outside
+ * of its cells, and the composition's own counters at the end:
+ *
+ *     | words of part 0 | cells of part 0 | words of part 1 | ... | counters |
+ *
+ * Parts are made from the spec in `of=(...)`, with their share of the memory
+ * and the composition's fpr, seed and hash.
+ */
+#ifndef WEIR_SLICE_NEST_H
+#define WEIR_SLICE_NEST_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "filter/filter.h"
+
+/* One place that holds a part. A local one: a filter and a lock. */
+typedef struct {
+    weir_filter *filter;
+    pthread_mutex_t lock; /* held while the filter is used */
+    atomic_bool lost;
+} weir__site;
+
+/* What is counted of a site, in the composition's cells; under its lock. */
+typedef struct {
+    uint64_t asked, seen;
+} weir__site_counts;
+
+typedef struct {
+    size_t count;
+    weir__site *sites;         /* NULL until made */
+    weir__site_counts *counts; /* of each site */
+    uint64_t *traffic;         /* keys, messages, bytes: added to atomically */
+    uint64_t *extra;           /* the composition's own counters */
+    uint64_t stride, head;     /* bytes from part to part; of these before the cells */
+    pthread_mutex_t waiting;   /* for sites to come back */
+    pthread_cond_t returned;
+    double fpr; /* of a part */
+    bool ready; /* the locks are made */
+} weir__nest;
+
+enum { WEIR__KEYS, WEIR__MESSAGES, WEIR__BYTES, WEIR__TRAFFIC_WORDS };
+
+/* What happens to a key whose site is lost. */
+typedef enum { WEIR__LOST_NEW, WEIR__LOST_SEEN, WEIR__LOST_WAIT, WEIR__LOST_STOP } weir__on_lost;
+#define WEIR__LOST_CHOICES "new|seen|wait|stop"
+#define WEIR__LOST_OPTION                                                                          \
+    {                                                                                              \
+        "on-lost", WEIR_OPT_CHOICE, 0, 0, WEIR__LOST_CHOICES, "new",                               \
+            "a key whose site is lost: call it new or seen, wait for the site, or stop"            \
+    }
+
+/* Settle memory and fpr between the composition and the spec of its parts (each
+ * may be given in either place, not in both), map the cells and make the parts.
+ * `of` and `first` are places of SPEC options; `first`, unless negative and if
+ * given, is the spec of part 0. A key may pass `steps` parts that each err, so
+ * each gets that share of fpr, unless all are arrays of places, whose errors do
+ * not add up. `extra` words of counters are kept for the composition. */
+weir_status weir__nest_make(weir__nest *nest, weir_filter *filter, size_t count, int of, int first,
+                            size_t steps, size_t extra, weir_error *err);
+void weir__nest_free(weir__nest *nest);
+
+/* For the functions of a class. */
+void weir__nest_pack(weir__nest *nest);
+void weir__nest_clear(weir__nest *nest);
+weir_status weir__nest_check(weir__nest *nest, weir_error *err);
+weir_status weir__nest_merge(weir__nest *into, const weir__nest *from, weir_error *err);
+
+/* The parts as one: mean fill and rate, overfull if one is. */
+void weir__nest_info(const weir__nest *nest, weir_filter_info *info);
+void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info);
+void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state);
+void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir_traffic *traffic);
+
+/* Wait until something that was lost is there again, and tell those who wait. */
+void weir__nest_wait(weir__nest *nest, const atomic_bool *lost);
+void weir__nest_wake(weir__nest *nest);
+
+/* Jain's fairness and the greatest share of the loads of `count` sites. */
+void weir__fairness(const weir__site_counts *counts, size_t count, weir_traffic *traffic);
+
+/* Tell the processor that this is a loop that waits. */
+static inline void weir__pause(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static inline bool weir__site_lost(const weir__nest *nest, size_t i) {
+    return atomic_load_explicit(&nest->sites[i].lost, memory_order_acquire);
+}
+
+static inline void weir__count_traffic(const weir__nest *nest, uint64_t keys, uint64_t messages,
+                                       uint64_t bytes) {
+    __atomic_fetch_add(&nest->traffic[WEIR__KEYS], keys, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&nest->traffic[WEIR__MESSAGES], messages, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&nest->traffic[WEIR__BYTES], bytes, __ATOMIC_RELAXED);
+}
+
+/* --- one key at a time -------------------------------------------------------------
+ *
+ * Where a key is judged in several steps at several sites, two threads with the
+ * same key must not take these steps at once, or both may be told NEW: one tests
+ * place i and then j, the other j and then i, and each sees what the other has
+ * not yet set. A key's hash chooses one of many small locks that is held for all
+ * of its steps. Different keys hardly ever meet in one, and a lock never waits
+ * for another, so nothing can lock up. */
+#define WEIR__KEY_LOCKS 1024
+typedef struct {
+    atomic_flag locks[WEIR__KEY_LOCKS];
+} weir__key_locks;
+
+/* All of them, for what no key may see half done. */
+void weir__lock_keys(weir__key_locks *locks);
+void weir__unlock_keys(weir__key_locks *locks);
+
+void weir__lock_key(weir__key_locks *locks, uint64_t hash);
+void weir__unlock_key(weir__key_locks *locks, uint64_t hash);
+
+#endif

@@ -1,0 +1,39 @@
+/* spread.c - the public calls about sites. */
+#include "filter/filter.h"
+
+size_t weir_filter_sites(const weir_filter *filter) {
+    return filter->class->spread ? filter->class->spread->count(filter) : 0;
+}
+
+static weir_status find_site(const weir_filter *filter, size_t i, weir_error *err) {
+    size_t count = weir_filter_sites(filter);
+    if (i < count) return WEIR_OK;
+    if (count == 0)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "a '%s' filter is in one piece",
+                          filter->class->kind.name);
+    return weir__fail(err, WEIR_ERR_RANGE, -1, "there is no site %zu; they go from 0 to %zu", i,
+                      count - 1);
+}
+
+weir_status weir_filter_get_site(const weir_filter *filter, size_t i, weir_site_info *info,
+                                 weir_error *err) {
+    weir_status status = find_site(filter, i, err);
+    if (status == WEIR_OK) filter->class->spread->site(filter, i, info);
+    return status;
+}
+
+weir_status weir_filter_set_site(weir_filter *filter, size_t i, weir_site_state state,
+                                 weir_error *err) {
+    weir_status status = find_site(filter, i, err);
+    if (status == WEIR_OK) filter->class->spread->set(filter, i, state);
+    return status;
+}
+
+weir_status weir_filter_get_traffic(const weir_filter *filter, weir_traffic *traffic,
+                                    weir_error *err) {
+    if (!filter->class->spread)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "a '%s' filter is in one piece",
+                          filter->class->kind.name);
+    filter->class->spread->traffic(filter, traffic);
+    return WEIR_OK;
+}

@@ -1,0 +1,317 @@
+/* tree.c - filters near those who send, and above them filters of filters.
+ *
+ * Question   how are most repeats found without asking a site far away?
+ * Idea       a tree of filters, each node knowing what its children know. A key
+ *            enters at the leaf of its producer; what the leaf has seen is decided
+ *            there, the rest goes up. Nothing is new that the root has seen.
+ * Parameters fanout, levels (1 is the root alone), of: the filter of a node; root:
+ *            another spec for the root, such as slices; mode; down
+ * Modes      dense: test-and-set at every node on the way up, so that a key that
+ *            several leaves send is soon known at all of them. sparse: test on the
+ *            way up, and only if the root has not seen it set on the way down, so
+ *            that a key stands at one leaf. Filters with a window may not be set by
+ *            repeats, so for them dense too tests first and sets new keys only.
+ * Top-down   down=d: a hit at a level above d is doubted, for filters higher up know
+ *            more and err more. The children on other ways are asked, and below those
+ *            that say SEEN theirs, down to level d. If all say NEW it was a false
+ *            positive, and the key is new. Levels are counted from the root, 0.
+ * Error      a new key may be taken for seen at every level, so each node gets fpr
+ *            divided by the levels. Not so for arrays of places: bits set at a node are a subset of
+ * those at the root, so with Bloom filters dense, sparse and the single filter of the root's size
+ * agree on what is new (propositions 3 and 4; where a false positive stops a key at a leaf, the
+ * same bits would stop it at the root). Threads    any number may offer and test at once; a key's
+ * lock is held on its way (nest.h), a node's while it is asked. Cost       one filter call for each
+ * level passed, and twice that to set a new key in sparse mode Source     Koloniari et al., CIKM
+ * 2011, section 6
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rng.h"
+#include "slice/nest.h"
+
+enum { OPT_FANOUT = WEIR__OPT_OWN, OPT_LEVELS, OPT_MODE, OPT_OF, OPT_ROOT, OPT_DOWN, OPT_LOST };
+#define LEVELS_MOST 8
+#define NODES_MOST 4096
+#define FANOUT_MOST 256
+
+typedef struct {
+    weir_filter base;
+    weir__nest nest; /* node 0 is the root, those of a level follow each other */
+    size_t fanout, levels, leaves, first_leaf;
+    size_t first[LEVELS_MOST + 1]; /* first node of each level */
+    unsigned down;
+    bool dense, tests_first;
+    weir__on_lost on_lost;
+    weir__key_locks *locks;
+} tree_filter;
+
+/* One key on its way. */
+typedef struct {
+    uint64_t hash;
+    const int64_t *time;
+    uint64_t messages;
+} traveller;
+
+static size_t parent_of(const tree_filter *f, size_t node) { return (node - 1) / f->fanout; }
+
+static size_t level_of(const tree_filter *f, size_t node) {
+    size_t level = 0;
+    while (node >= f->first[level + 1]) level++;
+    return level;
+}
+
+static size_t leaf_of(const tree_filter *f, const weir_batch *batch, size_t i) {
+    uint64_t number = batch->producers ? batch->producers[i] % f->leaves
+                                       : weir__scale(weir__mix64(~batch->hashes[i]), f->leaves);
+    return f->first_leaf + (size_t)number;
+}
+
+/* --- asking nodes ------------------------------------------------ */
+
+typedef enum { NODE_NEW, NODE_SEEN, NODE_LOST } answer;
+
+/* A node that is lost gives no answer: the key goes on as on-lost says. */
+static answer ask(tree_filter *f, size_t node, traveller *t, bool offering) {
+    weir__site *site = &f->nest.sites[node];
+    uint64_t verdict;
+    weir_batch one = {.count = 1, .hashes = &t->hash, .times = t->time};
+    for (;;) {
+        while (weir__site_lost(&f->nest, node)) {
+            if (f->on_lost != WEIR__LOST_WAIT) return NODE_LOST;
+            weir__nest_wait(&f->nest, &site->lost);
+        }
+        pthread_mutex_lock(&site->lock);
+        if (!weir__site_lost(&f->nest, node)) break;
+        pthread_mutex_unlock(&site->lock);
+    }
+    size_t seen = offering ? weir_filter_offer_batch(site->filter, &one, &verdict)
+                           : weir_filter_test_batch(site->filter, &one, &verdict);
+    f->nest.counts[node].asked++;
+    f->nest.counts[node].seen += seen;
+    pthread_mutex_unlock(&site->lock);
+    t->messages++;
+    return seen ? NODE_SEEN : NODE_NEW;
+}
+
+/* Whether the subtree of a node, but for the child that the key came through,
+ * confirms that it has seen the key. */
+static bool confirmed_below(tree_filter *f, size_t node, size_t level, size_t came_from,
+                            traveller *t) {
+    if (level >= f->down || level + 1 >= f->levels) return true;
+    size_t child = node * f->fanout + 1;
+    for (size_t i = 0; i < f->fanout; i++)
+        if (child + i != came_from && ask(f, child + i, t, false) != NODE_NEW &&
+            confirmed_below(f, child + i, level + 1, SIZE_MAX, t))
+            return true;
+    return false;
+}
+
+/* --- the way of a key -------------------------------------------- */
+
+/* From its leaf up: SEEN at a node that is not doubted ends the way. *stopped is
+ * the last node asked. */
+static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_t *stopped) {
+    size_t node = leaf, came_from = SIZE_MAX;
+    for (size_t level = f->levels - 1;; level--) {
+        answer a = ask(f, node, t, setting);
+        *stopped = node;
+        if (a == NODE_LOST && f->on_lost == WEIR__LOST_SEEN) return true;
+        if (a == NODE_SEEN) return confirmed_below(f, node, level, came_from, t);
+        if (level == 0) return false;
+        came_from = node;
+        node = parent_of(f, node);
+    }
+}
+
+/* Set a new key on its way, from where it was decided down to the leaf. What was
+ * doubted at a node and found new is set above it already: its bits are. */
+static void set_way(tree_filter *f, size_t leaf, size_t top, traveller *t) {
+    size_t way[LEVELS_MOST], n = 0;
+    for (size_t node = leaf;; node = parent_of(f, node)) {
+        way[n++] = node;
+        if (node == top) break;
+    }
+    while (n) ask(f, way[--n], t, true);
+}
+
+static bool judge(tree_filter *f, size_t leaf, bool offering, traveller *t) {
+    size_t top;
+    bool at_once = offering && f->dense && !f->tests_first;
+    if (go_up(f, leaf, at_once, t, &top)) return true;
+    if (offering && !at_once) set_way(f, leaf, top, t);
+    return false;
+}
+
+static bool all_there(const tree_filter *f) {
+    for (size_t i = 0; i < f->nest.count; i++)
+        if (weir__site_lost(&f->nest, i)) return false;
+    return true;
+}
+
+static size_t pass(tree_filter *f, const weir_batch *batch, bool offering, uint64_t *verdicts) {
+    size_t seen = 0;
+    uint64_t messages = 0;
+    if (f->on_lost == WEIR__LOST_STOP && !all_there(f)) return WEIR_STOPPED;
+    for (size_t i = 0; i < batch->count; i++) {
+        traveller t = {batch->hashes[i], batch->times ? batch->times + i : NULL, 0};
+        weir__lock_key(f->locks, t.hash);
+        bool is_seen = judge(f, leaf_of(f, batch, i), offering, &t);
+        weir__unlock_key(f->locks, t.hash);
+        weir__mark_seen(verdicts, i, is_seen);
+        seen += is_seen;
+        messages += t.messages;
+    }
+    weir__count_traffic(&f->nest, batch->count, messages, messages * 9);
+    return seen;
+}
+
+/* --- making ------------------------------------------------------ */
+
+static weir_status lay_out(tree_filter *f, weir_error *err) {
+    size_t in_level = 1, nodes = 0;
+    f->fanout = weir__opt_whole(&f->base, OPT_FANOUT);
+    f->levels = weir__opt_whole(&f->base, OPT_LEVELS);
+    for (size_t level = 0; level < f->levels; level++, in_level *= f->fanout) {
+        f->first[level] = f->first_leaf = nodes;
+        f->leaves = in_level;
+        nodes += in_level;
+        if (nodes > NODES_MOST)
+            return weir__opt_fail(&f->base, OPT_LEVELS, err,
+                                  "a tree of fanout=%zu and levels=%zu has more than %d nodes",
+                                  f->fanout, f->levels, NODES_MOST);
+    }
+    f->first[f->levels] = nodes;
+    return WEIR_OK;
+}
+
+static weir_status create(weir_filter *filter, weir_error *err) {
+    tree_filter *f = (tree_filter *)filter;
+    weir_status status = lay_out(f, err);
+    if (status != WEIR_OK) return status;
+    f->dense = weir__opt_whole(filter, OPT_MODE) == 0;
+    f->down = (unsigned)weir__opt_whole(filter, OPT_DOWN);
+    f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    if (f->down >= f->levels)
+        return weir__opt_fail(filter, OPT_DOWN, err,
+                              "down=%u is below the leaves; the levels go from 0 to %zu", f->down,
+                              f->levels - 1);
+    status =
+        weir__nest_make(&f->nest, filter, f->first[f->levels], OPT_OF, OPT_ROOT, f->levels, 0, err);
+    if (status != WEIR_OK) return status;
+    const weir__filter_class *class = f->nest.sites[f->first_leaf].filter->class;
+    f->tests_first = class->places && class->places->once;
+    f->locks = calloc(1, sizeof *f->locks);
+    return f->locks ? WEIR_OK : weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+}
+
+static void start(weir_filter *filter) { (void)filter; }
+
+/* --- the table --------------------------------------------------- */
+
+#define SELF(filter) ((tree_filter *)(uintptr_t)(filter))
+
+static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    return pass(SELF(filter), batch, true, verdicts);
+}
+static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    return pass(SELF(filter), batch, false, verdicts);
+}
+
+/* The root has the last word, so it stands for the tree; it is overfull if any is. */
+static void info(const weir_filter *filter, weir_filter_info *out) {
+    weir_site_info root;
+    weir__nest_info(&SELF(filter)->nest, out);
+    weir__nest_site(&SELF(filter)->nest, 0, &root);
+    out->fill = root.fill;
+}
+
+static size_t site_count(const weir_filter *filter) { return SELF(filter)->nest.count; }
+static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
+    weir__nest_site(&SELF(filter)->nest, i, out);
+    out->level = level_of(SELF(filter), i);
+    if (i > 0) out->parent = parent_of(SELF(filter), i);
+}
+static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
+    weir__nest_set(&SELF(filter)->nest, i, state);
+}
+static void traffic(const weir_filter *filter, weir_traffic *out) {
+    weir__nest_traffic(&SELF(filter)->nest, SELF(filter)->first_leaf, SELF(filter)->leaves, out);
+}
+
+static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {
+    const tree_filter *f = SELF(filter);
+    weir_traffic t;
+    traffic(filter, &t);
+    weir__detail(each, context, "nodes", "filters in the tree", "%zu", f->nest.count);
+    weir__detail(each, context, "leaves", "of these at its foot", "%zu", f->leaves);
+    weir__detail(each, context, "accesses_per_key", "filters asked for each key", "%.3f",
+                 t.keys ? (double)t.messages / (double)t.keys : 0);
+    weir__detail(each, context, "fairness", "Jain's index of the load of the leaves, 1 is even",
+                 "%.4f", t.fairness);
+    for (size_t level = 0; level < f->levels; level++) {
+        char name[32], meaning[64];
+        uint64_t asked = 0, seen = 0;
+        for (size_t i = f->first[level]; i < f->first[level + 1]; i++) {
+            asked += f->nest.counts[i].asked;
+            seen += f->nest.counts[i].seen;
+        }
+        snprintf(name, sizeof name, "level_%zu", level);
+        snprintf(meaning, sizeof meaning, "hits and accesses of level %zu", level);
+        weir__detail(each, context, name, meaning, "%llu/%llu", (unsigned long long)seen,
+                     (unsigned long long)asked);
+    }
+}
+
+static weir_status check(const weir_filter *filter, weir_error *err) {
+    return weir__nest_check(&SELF(filter)->nest, err);
+}
+static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
+    return weir__nest_merge(&SELF(into)->nest, &SELF(from)->nest, err);
+}
+static void pack(weir_filter *filter) { weir__nest_pack(&SELF(filter)->nest); }
+static void clear(weir_filter *filter) { weir__nest_clear(&SELF(filter)->nest); }
+static void destroy(weir_filter *filter) {
+    weir__nest_free(&SELF(filter)->nest);
+    free(SELF(filter)->locks);
+}
+
+static const weir_option options[] = {
+    {"fanout", WEIR_OPT_COUNT, 2, FANOUT_MOST, NULL, "2", "children of a node"},
+    {"levels", WEIR_OPT_COUNT, 1, LEVELS_MOST, NULL, "2", "levels of nodes, the root included"},
+    {"mode", WEIR_OPT_CHOICE, 0, 0, "dense|sparse", "dense",
+     "set a key at every node on its way up, or only new ones on the way down"},
+    {"of", WEIR_OPT_SPEC, 0, 0, NULL, "(recent)", "the filter of a node"},
+    {"root", WEIR_OPT_SPEC, 0, 0, NULL, NULL, "the filter of the root, if another, such as slices"},
+    {"down", WEIR_OPT_COUNT, 0, LEVELS_MOST, NULL, "0",
+     "doubt hits above this level and ask the nodes below; 0: never"},
+    WEIR__LOST_OPTION,
+    {NULL, 0, 0, 0, NULL, NULL, NULL},
+};
+
+static const weir__spread spread = {site_count, site, set_site, traffic};
+
+const weir__filter_class weir__tree_class = {
+    .kind = {.name = "tree",
+             .summary = "a tree of filters: leaves near the producers, the root over all",
+             .advice = "Use it when records come from several places and repeats mostly from the "
+                       "same one: the leaf finds those, and only the rest goes on. In one process "
+                       "a single filter is faster and remembers more.",
+             .mergeable = true,
+             .options = options},
+    .size = sizeof(tree_filter),
+    .create = create,
+    .start = start,
+    .offer = offer,
+    .test = test,
+    .info = info,
+    .details = details,
+    .merge = merge,
+    .check = check,
+    .pack = pack,
+    .clear = clear,
+    .destroy = destroy,
+    .concurrent = true,
+    .spread = &spread,
+};

@@ -1,0 +1,372 @@
+/* vertical.c - one Bloom filter cut by places: a key touches several slices.
+ *
+ * Question   how is one filter spread so that losing a site loses no key?
+ * Idea       the m places of one filter in S equal ranges, each at a site of its
+ *            own. A key's k places are asked of the sites that hold them, all at
+ *            once or one after the other until a place is off, which proves that
+ *            the key is new.
+ * Parameters slices; of: a filter of places (bloom in its classic layout, window);
+ *            probe=parallel|pipeline; primitive=test-then-set|test-and-set;
+ *            on-lost, live
+ * Error      that of the filter that was cut (eq. 3): verdicts are the same, place
+ *            by place. With lost sites: src/slice/loss.h.
+ * Lost sites on-lost=new calls a key NEW if any of its places is lost, seen counts
+ *            lost places as on. live=x lies between: SEEN if all places that live
+ *            are on and at least x live (x = 0 is seen, x = k is new).
+ * Messages   one to each site asked. test-then-set asks first and then, if the key
+ *            is NEW, sends the places to set; test-and-set does both in one message,
+ *            which timers do not allow, since a repeat must not renew them.
+ * Threads    any number may offer and test at once. Places are switched on by atomic
+ *            operations, and a small lock chosen by the key's hash is held for all
+ *            of its steps: nest.h says why.
+ * Source     Koloniari et al., CIKM 2011, section 3
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cells.h"
+#include "slice/loss.h"
+#include "slice/nest.h"
+
+enum { OPT_SLICES = WEIR__OPT_OWN, OPT_OF, OPT_PROBE, OPT_PRIMITIVE, OPT_LIVE, OPT_LOST };
+#define SLICES_MOST 1024
+#define K_MOST 64
+#define CHUNK 64 /* keys whose places are fetched ahead */
+
+typedef struct {
+    weir_filter base;
+    weir__nest nest;    /* one part: the filter that is cut */
+    weir_filter *whole; /* that part */
+    const weir__places *places;
+    unsigned k, live; /* places of a key; of these to live for SEEN */
+    uint64_t range;   /* places of a slice, the last may have fewer */
+    size_t slices;
+    double place_bytes; /* of a place in a message */
+    bool pipeline, at_once;
+    weir__on_lost on_lost;
+    atomic_bool *lost;         /* of each slice */
+    weir__site_counts *counts; /* of each slice */
+    weir__key_locks *locks;
+} vertical_filter;
+
+/* One key under way. */
+typedef struct {
+    const uint64_t *places;
+    uint16_t slices[K_MOST]; /* of each place */
+    uint64_t asked;          /* bit j: the site of place j was asked */
+    unsigned live;           /* places that answered */
+    bool off;                /* one of them is off */
+    uint64_t messages, positions;
+    weir__site_counts *counts; /* of this thread, added to the filter's later */
+} inquiry;
+
+static inline size_t slice_of(const vertical_filter *f, uint64_t place) {
+    return (size_t)(place / f->range);
+}
+
+static inline bool is_lost(const vertical_filter *f, size_t slice) {
+    return atomic_load_explicit(&f->lost[slice], memory_order_acquire);
+}
+
+/* One message to the site of place j about all places of the key there. */
+static void ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool set) {
+    size_t slice = q->slices[j];
+    bool there = !is_lost(f, slice), all_on = true;
+    for (unsigned i = j; i < f->k; i++) {
+        if (q->slices[i] != slice) continue;
+        q->asked |= UINT64_C(1) << i;
+        if (!there) continue;
+        bool on = f->places->is_on(f->whole, q->places[i]);
+        all_on &= on;
+        q->live += test;
+        q->positions++;
+        if (set && !on) f->places->switch_on(f->whole, q->places[i]);
+    }
+    q->messages += there;
+    if (!test || !there) return;
+    q->off |= !all_on;
+    q->counts[slice].asked++;
+    q->counts[slice].seen += all_on;
+}
+
+/* With test-and-set in a pipeline the sites after the first zero are only told
+ * to set. */
+static void ask_all(vertical_filter *f, inquiry *q, bool offering) {
+    bool set = offering && f->at_once;
+    for (unsigned j = 0; j < f->k; j++) {
+        if (q->asked >> j & 1) continue;
+        bool decided = f->pipeline && q->off;
+        if (decided && !set) return;
+        ask_site(f, q, j, !decided, set);
+    }
+}
+
+static void set_all(vertical_filter *f, inquiry *q) {
+    q->asked = 0;
+    for (unsigned j = 0; j < f->k; j++)
+        if (!(q->asked >> j & 1)) ask_site(f, q, j, false, true);
+}
+
+static void start_inquiry(inquiry *q, const uint64_t *places) {
+    q->places = places;
+    q->asked = 0;
+    q->live = 0;
+    q->off = false;
+}
+
+/* What a thread has counted goes to all. */
+static void add_counts(vertical_filter *f, const inquiry *q, size_t keys) {
+    for (size_t i = 0; i < f->slices; i++) {
+        __atomic_fetch_add(&f->counts[i].asked, q->counts[i].asked, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&f->counts[i].seen, q->counts[i].seen, __ATOMIC_RELAXED);
+    }
+    uint64_t bytes = (uint64_t)((double)q->positions * f->place_bytes) + q->messages;
+    weir__count_traffic(&f->nest, keys, q->messages, bytes);
+}
+
+/* Under the key's lock. */
+static bool judge(vertical_filter *f, inquiry *q, bool offering) {
+    for (unsigned j = 0; j < f->k; j++) q->slices[j] = (uint16_t)slice_of(f, q->places[j]);
+    ask_all(f, q, offering);
+    bool seen = !q->off && q->live >= f->live;
+    if (seen || !offering) return seen;
+    if (!f->at_once) set_all(f, q);
+    f->places->took_key(f->whole);
+    return false;
+}
+
+static void wait_for_sites(vertical_filter *f, const uint64_t *places) {
+    for (unsigned j = 0; j < f->k; j++)
+        if (is_lost(f, slice_of(f, places[j])))
+            weir__nest_wait(&f->nest, &f->lost[slice_of(f, places[j])]);
+}
+
+static bool any_lost(const vertical_filter *f) {
+    for (size_t i = 0; i < f->slices; i++)
+        if (is_lost(f, i)) return true;
+    return false;
+}
+
+static bool needs_lost(const vertical_filter *f, const weir_batch *batch) {
+    uint64_t places[K_MOST];
+    if (!any_lost(f)) return false;
+    for (size_t i = 0; i < batch->count; i++) {
+        f->places->find(f->whole, batch->hashes[i], places);
+        for (unsigned j = 0; j < f->k; j++)
+            if (is_lost(f, slice_of(f, places[j]))) return true;
+    }
+    return false;
+}
+
+static size_t pass(vertical_filter *f, const weir_batch *batch, bool offering, uint64_t *verdicts) {
+    uint64_t places[CHUNK * K_MOST];
+    weir__site_counts counts[SLICES_MOST];
+    inquiry q = {.counts = counts};
+    size_t seen = 0;
+    if (f->on_lost == WEIR__LOST_STOP && needs_lost(f, batch)) return WEIR_STOPPED;
+    memset(counts, 0, f->slices * sizeof *counts);
+    for (size_t at = 0; at < batch->count; at += CHUNK) {
+        size_t n = batch->count - at < CHUNK ? batch->count - at : CHUNK;
+        for (size_t i = 0; i < n; i++)
+            f->places->find(f->whole, batch->hashes[at + i], places + i * f->k);
+        for (size_t i = 0; i < n; i++) {
+            start_inquiry(&q, places + i * f->k);
+            if (f->on_lost == WEIR__LOST_WAIT) wait_for_sites(f, q.places);
+            weir__lock_key(f->locks, batch->hashes[at + i]);
+            bool is_seen = judge(f, &q, offering);
+            weir__unlock_key(f->locks, batch->hashes[at + i]);
+            weir__mark_seen(verdicts, at + i, is_seen);
+            seen += is_seen;
+        }
+    }
+    add_counts(f, &q, batch->count);
+    return seen;
+}
+
+/* --- making ------------------------------------------------------ */
+
+static weir_status check_part(vertical_filter *f, weir_error *err) {
+    uint64_t places = 0;
+    const weir__filter_class *class = f->whole->class;
+    f->places = class->places;
+    f->k = f->places ? f->places->shape(f->whole, &places) : 0;
+    if (f->k == 0)
+        return weir__opt_fail(
+            &f->base, OPT_OF, err,
+            "a '%s' filter cannot be cut by places; use of=(bloom:layout=classic)",
+            class->kind.name);
+    if (f->k > K_MOST || places < f->slices)
+        return weir__opt_fail(&f->base, OPT_SLICES, err, "slices=%zu is more than the %llu places",
+                              f->slices, (unsigned long long)places);
+    if (f->places->once && f->at_once)
+        return weir__opt_fail(&f->base, OPT_PRIMITIVE, err,
+                              "timers cannot be tested and set at once: a repeat would renew them; "
+                              "use primitive=test-then-set");
+    f->range = (places + f->slices - 1) / f->slices;
+    f->place_bytes = ceil(log2((double)f->range) / 8);
+    return WEIR_OK;
+}
+
+static weir_status settle_live(vertical_filter *f, weir_error *err) {
+    uint64_t live = weir__opt_whole(&f->base, OPT_LIVE);
+    if (!weir__opt_given(&f->base, OPT_LIVE)) {
+        f->live = f->on_lost == WEIR__LOST_SEEN ? 0 : f->k;
+        return WEIR_OK;
+    }
+    if (live > f->k)
+        return weir__opt_fail(&f->base, OPT_LIVE, err, "live=%llu is more than the k=%u places",
+                              (unsigned long long)live, f->k);
+    f->live = (unsigned)live;
+    return WEIR_OK;
+}
+
+static weir_status create(weir_filter *filter, weir_error *err) {
+    vertical_filter *f = (vertical_filter *)filter;
+    f->slices = weir__opt_whole(filter, OPT_SLICES);
+    f->pipeline = weir__opt_whole(filter, OPT_PROBE) == 1;
+    f->at_once = weir__opt_whole(filter, OPT_PRIMITIVE) == 1;
+    f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    weir_status status = weir__nest_make(&f->nest, filter, 1, OPT_OF, -1, 1, 2 * f->slices, err);
+    if (status != WEIR_OK) return status;
+    f->whole = f->nest.sites[0].filter;
+    f->counts = (weir__site_counts *)f->nest.extra;
+    f->lost = calloc(f->slices, sizeof *f->lost);
+    f->locks = calloc(1, sizeof *f->locks);
+    if (!f->lost || !f->locks) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+    status = check_part(f, err);
+    return status == WEIR_OK ? settle_live(f, err) : status;
+}
+
+static void start(weir_filter *filter) { (void)filter; }
+
+/* --- the table --------------------------------------------------- */
+
+#define SELF(filter) ((vertical_filter *)(uintptr_t)(filter))
+
+static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    return pass(SELF(filter), batch, true, verdicts);
+}
+static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    return pass(SELF(filter), batch, false, verdicts);
+}
+static void info(const weir_filter *filter, weir_filter_info *out) {
+    weir__nest_info(&SELF(filter)->nest, out);
+}
+static size_t site_count(const weir_filter *filter) { return SELF(filter)->slices; }
+
+/* Places of a slice: [first, end). */
+static uint64_t slice_end(const vertical_filter *f, size_t i) {
+    uint64_t places, end = f->range * (i + 1);
+    f->places->shape(f->whole, &places);
+    return end < places ? end : places;
+}
+
+static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
+    const vertical_filter *f = SELF(filter);
+    uint64_t first = f->range * i, end = slice_end(f, i), on = 0, looked = 0;
+    uint64_t step = 1 + (end > first ? (end - first) / 65536 : 0);
+    for (uint64_t at = first; at < end; at += step, looked++) on += f->places->is_on(f->whole, at);
+    *out = (weir_site_info){.alive = !is_lost(f, i),
+                            .parent = SIZE_MAX,
+                            .asked = __atomic_load_n(&f->counts[i].asked, __ATOMIC_RELAXED),
+                            .seen = __atomic_load_n(&f->counts[i].seen, __ATOMIC_RELAXED),
+                            .memory = f->whole->cells_bytes / f->slices,
+                            .fill = looked ? (double)on / (double)looked : 0};
+}
+
+static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
+    vertical_filter *f = SELF(filter);
+    weir__lock_keys(f->locks);
+    if (state == WEIR_SITE_EMPTY) f->places->switch_off(f->whole, f->range * i, slice_end(f, i));
+    atomic_store_explicit(&f->lost[i], state == WEIR_SITE_LOST, memory_order_release);
+    weir__unlock_keys(f->locks);
+    weir__nest_wake(&f->nest);
+}
+
+static void traffic(const weir_filter *filter, weir_traffic *out) {
+    const vertical_filter *f = SELF(filter);
+    weir__nest_traffic(&f->nest, 0, 1, out);
+    weir__fairness(f->counts, f->slices, out);
+    out->sites = f->slices;
+    for (size_t i = 0; i < f->slices; i++) out->lost += is_lost(f, i);
+}
+
+static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {
+    const vertical_filter *f = SELF(filter);
+    weir_traffic t;
+    traffic(filter, &t);
+    weir__detail(each, context, "slices", "ranges that the places are spread over", "%zu", t.sites);
+    weir__detail(each, context, "places_per_key", "k of the filter that is cut", "%u", f->k);
+    weir__detail(each, context, "messages_per_key", "to sites, for testing and for setting", "%.3f",
+                 t.keys ? (double)t.messages / (double)t.keys : 0);
+    weir__detail(each, context, "fairness", "Jain's index of the load of the slices, 1 is even",
+                 "%.4f", t.fairness);
+    weir__detail(each, context, "greatest_share", "load of the busiest slice", "%.4f", t.greatest);
+    weir_filter_info whole;
+    weir_filter_get_info(f->whole, &whole);
+    weir__detail(each, context, "fpr_one_lost", "false positive rate now if one site were lost",
+                 "%.3g", weir__loss_rule_fpr(1, (double)f->slices, f->k, whole.fill, f->live));
+    weir__detail(each, context, "fnr_one_lost", "repeats that would pass if one site were lost",
+                 "%.3g", weir__loss_rule_fnr(1, (double)f->slices, f->k, f->live));
+}
+
+static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
+    vertical_filter *f = SELF(into);
+    weir_status status = weir__nest_merge(&f->nest, &SELF(from)->nest, err);
+    for (size_t i = 0; status == WEIR_OK && i < f->slices; i++) {
+        f->counts[i].asked += SELF(from)->counts[i].asked;
+        f->counts[i].seen += SELF(from)->counts[i].seen;
+    }
+    return status;
+}
+static weir_status check(const weir_filter *filter, weir_error *err) {
+    return weir__nest_check(&SELF(filter)->nest, err);
+}
+static void pack(weir_filter *filter) { weir__nest_pack(&SELF(filter)->nest); }
+static void clear(weir_filter *filter) { weir__nest_clear(&SELF(filter)->nest); }
+static void destroy(weir_filter *filter) {
+    vertical_filter *f = SELF(filter);
+    weir__nest_free(&f->nest);
+    free(f->lost);
+    free(f->locks);
+}
+
+static const weir_option options[] = {
+    {"slices", WEIR_OPT_COUNT, 1, SLICES_MOST, NULL, "8", "ranges that the places are spread over"},
+    {"of", WEIR_OPT_SPEC, 0, 0, NULL, "(bloom:layout=classic)", "the filter that is cut"},
+    {"probe", WEIR_OPT_CHOICE, 0, 0, "parallel|pipeline", "pipeline",
+     "ask all sites of a key at once, or one by one until a place is off"},
+    {"primitive", WEIR_OPT_CHOICE, 0, 0, "test-then-set|test-and-set", "test-then-set",
+     "set the places of a new key when all were tested, or as they are tested"},
+    {"live", WEIR_OPT_COUNT, 0, K_MOST, NULL, NULL,
+     "a key with lost places is SEEN if all others are on and at least so many live"},
+    WEIR__LOST_OPTION,
+    {NULL, 0, 0, 0, NULL, NULL, NULL},
+};
+
+static const weir__spread spread = {site_count, site, set_site, traffic};
+
+const weir__filter_class weir__vertical_class = {
+    .kind = {.name = "vertical",
+             .summary = "one Bloom filter cut into ranges of places",
+             .advice = "Use it when sites can fail: a lost site takes one place of some keys and "
+                       "not all of a few. It costs up to k messages for a key where horizontal "
+                       "slices cost one.",
+             .mergeable = true,
+             .options = options},
+    .size = sizeof(vertical_filter),
+    .create = create,
+    .start = start,
+    .offer = offer,
+    .test = test,
+    .info = info,
+    .details = details,
+    .merge = merge,
+    .check = check,
+    .pack = pack,
+    .clear = clear,
+    .destroy = destroy,
+    .concurrent = true,
+    .spread = &spread,
+};

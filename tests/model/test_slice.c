@@ -1,0 +1,416 @@
+/* test_slice.c - filters spread over sites: the same verdicts as in one piece,
+ * what lost sites cost, and what a spec may say.
+ *
+ * Statistical tests have fixed seeds; a bound of five standard deviations is
+ * passed by chance less than once in a million.
+ */
+#include <math.h>
+
+#include "slice/loss.h"
+#include "testing.h"
+
+#define KEYS 20000
+
+static bool offer_one(weir_filter *f, uint64_t hash) {
+    uint64_t verdict;
+    weir_filter_offer_batch(f, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
+    return verdict & 1;
+}
+
+static bool offer_from(weir_filter *f, uint64_t hash, uint64_t producer) {
+    uint64_t verdict;
+    weir_filter_offer_batch(f, &(weir_batch){.count = 1, .hashes = &hash, .producers = &producer},
+                            &verdict);
+    return verdict & 1;
+}
+
+static bool test_one(const weir_filter *f, uint64_t hash) {
+    uint64_t verdict;
+    weir_filter_test_batch(f, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
+    return verdict & 1;
+}
+
+/* Key i of a stream in which every third is a repeat of one of the last 2000. */
+static uint64_t stream_key(uint64_t seed, uint64_t i) {
+    uint64_t dice = test_word(seed, 2 * i);
+    if (i > 0 && dice % 3 == 0) {
+        uint64_t back = 1 + (dice >> 8) % (i < 2000 ? i : 2000);
+        return test_word(seed, 2 * (i - back) + 1);
+    }
+    return test_word(seed, 2 * i + 1);
+}
+
+/* --- the same as in one piece ------------------------------------ */
+
+/* A slice by hand: the same filter, offered only its own keys. Which keys these
+ * are is read off the sites' counters. */
+static void horizontal_is_its_slices_one_after_the_other(void **state) {
+    (void)state;
+    weir_filter *all = make_filter("horizontal:slices=3,memory=60K,fpr=1%,seed=4");
+    weir_filter *alone[3];
+    for (int i = 0; i < 3; i++)
+        alone[i] = make_filter("horizontal:slices=3,memory=60K,fpr=1%,seed=4");
+    uint64_t before[3] = {0};
+    for (uint64_t i = 0; i < KEYS; i++) {
+        uint64_t key = stream_key(1, i);
+        bool seen = offer_one(all, key);
+        for (size_t s = 0; s < 3; s++) {
+            weir_site_info info;
+            weir_filter_get_site(all, s, &info, NULL);
+            if (info.asked == before[s]) continue;
+            before[s] = info.asked;
+            assert_int_equal(offer_one(alone[s], key), seen);
+        }
+    }
+    assert_true(before[0] > KEYS / 4 && before[1] > KEYS / 4 && before[2] > KEYS / 4);
+    weir_filter_free(all);
+    for (int i = 0; i < 3; i++) weir_filter_free(alone[i]);
+}
+
+/* Of 8K the counters take 152 bytes and the head of the part a line: what is
+ * left in whole lines is the filter that is cut. */
+#define CUT "bloom:layout=classic,k=5,memory=7936,fpr=5%,seed=6"
+
+static void vertical_gives_the_verdicts_of_the_whole(void **state) {
+    (void)state;
+    static const char *const ways[] = {
+        "probe=parallel,primitive=test-then-set", "probe=pipeline,primitive=test-then-set",
+        "probe=parallel,primitive=test-and-set", "probe=pipeline,primitive=test-and-set"};
+    for (size_t w = 0; w < 4; w++) {
+        char spec[160];
+        snprintf(spec, sizeof spec,
+                 "vertical:slices=7,memory=8K,fpr=5%%,seed=6,of=(bloom:layout=classic,k=5),%s",
+                 ways[w]);
+        weir_filter *cut = make_filter(spec), *whole = make_filter(CUT);
+        for (uint64_t i = 0; i < KEYS; i++) {
+            uint64_t key = stream_key(2, i);
+            assert_int_equal(test_one(whole, key), test_one(cut, key));
+            assert_int_equal(offer_one(whole, key), offer_one(cut, key));
+        }
+        weir_filter_free(whole);
+        weir_filter_free(cut);
+    }
+}
+
+/* Messages by the rule: distinct sites among the places, up to the first place
+ * that is off. */
+static void messages_are_counted(void **state) {
+    (void)state;
+    weir_traffic t;
+    weir_error err;
+    weir_filter *one = make_filter("vertical:slices=1,memory=8K,seed=1,of=(bloom:layout=classic)");
+    for (uint64_t i = 0; i < 10; i++) offer_one(one, test_word(3, i));
+    assert_int_equal(weir_filter_get_traffic(one, &t, &err), WEIR_OK);
+    assert_int_equal(t.keys, 10);
+    assert_int_equal(t.messages, 20); /* one to test, one to set */
+    for (uint64_t i = 0; i < 10; i++) offer_one(one, test_word(3, i));
+    weir_filter_get_traffic(one, &t, NULL);
+    assert_int_equal(t.messages, 30);
+    weir_filter_free(one);
+
+    /* 512 slices and k=4: hardly two places share one */
+    static const struct {
+        const char *way;
+        double fresh, again;
+    } ways[] = {{"probe=parallel", 8, 4},
+                {"probe=pipeline", 5, 4},
+                {"probe=pipeline,primitive=test-and-set", 4, 4}};
+    for (size_t w = 0; w < 3; w++) {
+        char spec[160];
+        snprintf(spec, sizeof spec,
+                 "vertical:slices=512,memory=256K,seed=1,of=(bloom:layout=classic,k=4),%s",
+                 ways[w].way);
+        weir_filter *many = make_filter(spec);
+        for (uint64_t i = 0; i < 400; i++) offer_one(many, test_word(4, i));
+        weir_filter_get_traffic(many, &t, NULL);
+        assert_true(fabs((double)t.messages / 400 - ways[w].fresh) < 0.1);
+        double before = (double)t.messages;
+        for (uint64_t i = 0; i < 400; i++) offer_one(many, test_word(4, i));
+        weir_filter_get_traffic(many, &t, NULL);
+        assert_true(fabs(((double)t.messages - before) / 400 - ways[w].again) < 0.1);
+        weir_filter_free(many);
+    }
+    weir_filter *piece = make_filter("recent:memory=64K");
+    assert_int_equal(weir_filter_get_traffic(piece, &t, &err), WEIR_ERR_UNSUPPORTED);
+    weir_filter_free(piece);
+}
+
+/* --- lost sites -------------------------------------------------- */
+
+/* Rates on fresh keys and on repeats with some sites lost. */
+static void measure(weir_filter *f, uint64_t known, size_t lost, double *fpr, double *fnr) {
+    for (size_t i = 0; i < lost; i++) weir_filter_set_site(f, i * 5, WEIR_SITE_LOST, NULL);
+    size_t wrong_seen = 0, wrong_new = 0;
+    for (uint64_t i = 0; i < KEYS; i++) {
+        wrong_seen += test_one(f, test_word(77, i));
+        wrong_new += !test_one(f, test_word(5, i % known));
+    }
+    *fpr = (double)wrong_seen / KEYS;
+    *fnr = (double)wrong_new / KEYS;
+}
+
+/* Around a rate that itself varies a little with the filter: five deviations of
+ * the binomial and 3% of the value. */
+static void expect_rate(const char *what, double got, double expected) {
+    double slack = 5 * sqrt(expected * (1 - expected) / KEYS) + 0.03 * expected + 1e-4;
+    if (fabs(got - expected) > slack) fail_msg("%s: %.4f, expected %.4f", what, got, expected);
+}
+
+static void lost_sites_cost_what_the_formulas_say(void **state) {
+    (void)state;
+    enum { KNOWN = 6000, LOST = 8, SITES = 40 };
+    for (int x = -2; x <= 8; x += 2) {
+        char spec[200], rule[32];
+        if (x < 0) snprintf(rule, sizeof rule, "on-lost=seen");
+        else snprintf(rule, sizeof rule, "live=%d", x);
+        snprintf(spec, sizeof spec,
+                 "vertical:slices=%d,memory=9K,fpr=10%%,seed=3,of=(bloom:layout=classic,k=8),%s",
+                 SITES, rule);
+        weir_filter *f = make_filter(spec);
+        for (uint64_t i = 0; i < KNOWN; i++) offer_one(f, test_word(5, i));
+        weir_filter_info info;
+        weir_filter_get_info(f, &info);
+        double fpr, fnr;
+        measure(f, KNOWN, LOST, &fpr, &fnr);
+        unsigned live = x < 0 ? 0 : (unsigned)x;
+        expect_rate(rule, fpr, weir__loss_rule_fpr(LOST, SITES, 8, info.fill, live));
+        expect_rate(rule, fnr, weir__loss_rule_fnr(LOST, SITES, 8, live));
+        if (live == 0)
+            expect_rate("eq. 6", fpr, weir__loss_vertical_fpr(LOST, SITES, 8, info.fill));
+        if (live == 8) expect_rate("all live", fnr, weir__loss_vertical_fnr(LOST, SITES, 8));
+        weir_filter_free(f);
+    }
+    weir_filter *f = make_filter("horizontal:slices=40,memory=256K,fpr=1%,seed=3,on-lost=seen");
+    for (uint64_t i = 0; i < KNOWN; i++) offer_one(f, test_word(5, i));
+    double fpr, fnr;
+    measure(f, KNOWN, LOST, &fpr, &fnr);
+    expect_rate("eq. 5", fpr, weir__loss_horizontal_fpr(LOST, SITES, 0));
+    assert_true(fnr == 0);
+    weir_filter_free(f);
+    f = make_filter("horizontal:slices=40,memory=256K,fpr=1%,seed=3,on-lost=new");
+    for (uint64_t i = 0; i < KNOWN; i++) offer_one(f, test_word(5, i));
+    measure(f, KNOWN, LOST, &fpr, &fnr);
+    expect_rate("lost are new", fnr, weir__loss_horizontal_fnr(LOST, SITES));
+    weir_filter_free(f);
+}
+
+/* The example of the paper: at most 15% with 4 lost sites takes more than 30
+ * horizontal slices and fewer than 20 vertical ones; both solve their equation. */
+static void enough_sites_for_a_failure(void **state) {
+    (void)state;
+    double across = weir__loss_horizontal_sites(4, 0.02, 0.15);
+    double down = weir__loss_vertical_sites(4, 0.02, 4, 0.15);
+    assert_true(across > 30 && across < 31);
+    assert_true(down > 10 && down < 20);
+    assert_true(fabs(weir__loss_horizontal_fpr(4, across, 0.02) - 0.15) < 1e-12);
+    assert_true(fabs(weir__loss_vertical_fpr(4, down, 4, pow(0.02, 0.25)) - 0.15) < 1e-12);
+    assert_true(isinf(weir__loss_vertical_sites(1, 0.2, 4, 0.1)));
+}
+
+static void sites_come_back(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "horizontal:slices=4,memory=64K,fpr=1%,seed=1",
+        "vertical:slices=4,memory=64K,fpr=1%,seed=1,of=(bloom:layout=classic)",
+        "tree:fanout=2,levels=2,memory=64K,fpr=1%,seed=1"};
+    for (size_t s = 0; s < 3; s++) {
+        weir_filter *f = make_filter(specs[s]);
+        for (uint64_t i = 0; i < 500; i++) offer_one(f, test_word(6, i));
+        for (size_t i = 0; i < weir_filter_sites(f); i++)
+            assert_int_equal(weir_filter_set_site(f, i, WEIR_SITE_LOST, NULL), WEIR_OK);
+        weir_traffic t;
+        weir_filter_get_traffic(f, &t, NULL);
+        assert_int_equal(t.lost, weir_filter_sites(f));
+        assert_false(offer_one(f, test_word(6, 0)));
+        for (size_t i = 0; i < weir_filter_sites(f); i++)
+            weir_filter_set_site(f, i, WEIR_SITE_ALIVE, NULL);
+        for (uint64_t i = 0; i < 500; i++) assert_true(offer_one(f, test_word(6, i)));
+        for (size_t i = 0; i < weir_filter_sites(f); i++)
+            weir_filter_set_site(f, i, WEIR_SITE_EMPTY, NULL);
+        for (uint64_t i = 0; i < 500; i++)
+            if (test_one(f, test_word(6, i))) fail_msg("%s remembers", specs[s]);
+        weir_error err;
+        assert_int_equal(weir_filter_set_site(f, 99, WEIR_SITE_LOST, &err), WEIR_ERR_RANGE);
+        weir_filter_free(f);
+    }
+}
+
+static void stopping_remembers_nothing(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "horizontal:slices=4,memory=64K,seed=1,on-lost=stop",
+        "vertical:slices=4,memory=64K,seed=1,on-lost=stop,of=(bloom:layout=classic)",
+        "tree:memory=64K,seed=1,on-lost=stop"};
+    uint64_t hashes[64], verdicts[1];
+    for (uint64_t i = 0; i < 64; i++) hashes[i] = test_word(8, i);
+    weir_batch batch = {.count = 64, .hashes = hashes};
+    for (size_t s = 0; s < 3; s++) {
+        weir_filter *f = make_filter(specs[s]);
+        weir_filter_set_site(f, 1, WEIR_SITE_LOST, NULL);
+        assert_true(weir_filter_offer_batch(f, &batch, verdicts) == WEIR_STOPPED);
+        weir_filter_set_site(f, 1, WEIR_SITE_ALIVE, NULL);
+        assert_int_equal(weir_filter_offer_batch(f, &batch, verdicts), 0);
+        assert_int_equal(weir_filter_offer_batch(f, &batch, verdicts), 64);
+        weir_filter_free(f);
+    }
+}
+
+/* --- trees ------------------------------------------------------- */
+
+/* Propositions 3 and 4 on Bloom filters: dense and sparse call the same keys new,
+ * and whatever the single filter of a node's size calls new. */
+static void trees_agree_with_the_single_filter(void **state) {
+    (void)state;
+    weir_filter *dense = make_filter("tree:fanout=3,levels=3,mode=dense,memory=104K,fpr=5%,seed=2,"
+                                     "of=(bloom:layout=classic,k=4)");
+    weir_filter *sparse = make_filter("tree:fanout=3,levels=3,mode=sparse,memory=104K,fpr=5%,"
+                                      "seed=2,of=(bloom:layout=classic,k=4)");
+    weir_site_info root;
+    weir_filter_get_site(dense, 0, &root, NULL);
+    weir_filter *single = make_filter("bloom:layout=classic,k=4,memory=8064,fpr=5%,seed=2");
+    size_t differ = 0;
+    for (uint64_t i = 0; i < KEYS; i++) {
+        uint64_t key = stream_key(12, i), from = test_word(13, i);
+        bool in_dense = offer_from(dense, key, from), in_sparse = offer_from(sparse, key, from);
+        bool in_single = offer_one(single, key);
+        differ += in_dense != in_sparse;
+        if (!in_single) assert_false(in_dense || in_sparse);
+    }
+    assert_int_equal(differ, 0);
+    weir_filter_free(dense);
+    weir_filter_free(sparse);
+    weir_filter_free(single);
+}
+
+static void producers_choose_leaves(void **state) {
+    (void)state;
+    weir_filter *f = make_filter("tree:fanout=4,levels=2,memory=64K,seed=1");
+    for (uint64_t i = 0; i < 100; i++) assert_false(offer_from(f, test_word(1, i), 2));
+    weir_site_info site;
+    for (size_t i = 0; i < weir_filter_sites(f); i++) {
+        weir_filter_get_site(f, i, &site, NULL);
+        assert_int_equal(site.level, i > 0);
+        assert_true(i > 0 ? site.parent == 0 : site.parent == SIZE_MAX);
+        assert_int_equal(site.asked, i == 0 || i == 3 ? 100 : 0);
+    }
+    /* found at the leaf: the root is not asked; from another leaf it is */
+    for (uint64_t i = 0; i < 100; i++) assert_true(offer_from(f, test_word(1, i), 2));
+    weir_filter_get_site(f, 0, &site, NULL);
+    assert_int_equal(site.asked, 100);
+    for (uint64_t i = 0; i < 100; i++) assert_true(offer_from(f, test_word(1, i), 3));
+    weir_filter_get_site(f, 0, &site, NULL);
+    assert_int_equal(site.asked, 200);
+    weir_filter_free(f);
+}
+
+/* A full root calls many new keys seen; asking below brings most of them back,
+ * and never takes a repeat for new. */
+static void doubt_removes_false_positives(void **state) {
+    (void)state;
+    size_t wrong[2] = {0};
+    for (unsigned down = 0; down < 2; down++) {
+        char spec[200];
+        snprintf(spec, sizeof spec,
+                 "tree:fanout=8,levels=2,mode=sparse,down=%u,memory=40K,fpr=5%%,seed=2,"
+                 "of=(bloom:layout=classic,k=4)",
+                 down);
+        weir_filter *f = make_filter(spec);
+        for (uint64_t i = 0; i < 12000; i++) wrong[down] += offer_from(f, test_word(14, i), i);
+        for (uint64_t i = 0; i < 12000; i++) assert_true(offer_from(f, test_word(14, i), i));
+        weir_filter_free(f);
+    }
+    assert_true(wrong[0] > 500 && wrong[1] * 4 < wrong[0]);
+}
+
+static void a_root_can_be_sliced(void **state) {
+    (void)state;
+    weir_filter *f = make_filter("tree:fanout=2,levels=2,memory=128K,fpr=1%,seed=2,of=(recent),"
+                                 "root=(horizontal:slices=2,of=(recent))");
+    for (uint64_t i = 0; i < 500; i++) assert_false(offer_one(f, test_word(15, i)));
+    for (uint64_t i = 0; i < 500; i++) assert_true(offer_one(f, test_word(15, i)));
+    const char *path = scratch_path("tree.weir");
+    assert_int_equal(weir_filter_save(f, path, NULL), WEIR_OK);
+    weir_filter *back;
+    assert_int_equal(weir_filter_load(&back, path, NULL), WEIR_OK);
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_int_equal(offer_one(f, test_word(15, i)), offer_one(back, test_word(15, i)));
+    weir_filter_free(f);
+    weir_filter_free(back);
+}
+
+/* --- specs ------------------------------------------------------- */
+
+static void bad_compositions_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec, *why;
+    } bad[] = {
+        {"horizontal:slices=0", "out of range"},
+        {"horizontal:of=recent", "in parentheses"},
+        {"horizontal:of=(recent", "do not fit together"},
+        {"horizontal:of=(nonsense)", "unknown filter 'nonsense'"},
+        {"horizontal:of=(recent:k=3)", "unknown option"},
+        {"horizontal:memory=1M,of=(recent:memory=1M)", "give it once"},
+        {"horizontal:fpr=1%,of=(recent:fpr=1%)", "give it once"},
+        {"horizontal:of=(recent:seed=1)", "'seed' is an option of the whole"},
+        {"horizontal:slices=100,memory=64K", "too small for 100 parts"},
+        {"horizontal:of=(horizontal:of=(horizontal:of=(horizontal:of=(recent))))", "nested 4 deep"},
+        {"vertical:of=(recent)", "cannot be cut by places"},
+        {"vertical:of=(bloom:layout=block)", "cannot be cut by places"},
+        {"vertical:live=9,of=(bloom:layout=classic,k=4)", "more than the k=4 places"},
+        {"tree:levels=9", "out of range"},
+        {"tree:fanout=256,levels=4", "more than 4096 nodes"},
+        {"tree:fanout=16,levels=3,memory=64K", "too small for 273 parts"},
+        {"tree:down=2", "below the leaves"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        weir_filter *f;
+        weir_error err = {0};
+        if (weir_filter_new(&f, bad[i].spec, &err) == WEIR_OK) fail_msg("%s is made", bad[i].spec);
+        if (!strstr(err.message, bad[i].why)) fail_msg("%s: %s", bad[i].spec, err.message);
+    }
+    weir_filter *a = make_filter("horizontal:slices=2,memory=64K,seed=1");
+    weir_filter *b = make_filter("horizontal:slices=3,memory=64K,seed=1");
+    weir_error err;
+    assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_MISMATCH);
+    weir_filter_free(a);
+    weir_filter_free(b);
+}
+
+static void memory_may_be_said_of_the_parts(void **state) {
+    (void)state;
+    weir_filter *f = make_filter("horizontal:slices=8,of=(recent:memory=64K,fpr=1%)");
+    weir_filter_info info;
+    char spec[512];
+    weir_filter_get_info(f, &info);
+    assert_true(info.fpr_bound == 0.01);
+    weir_filter_spec(f, spec, sizeof spec);
+    assert_non_null(strstr(spec, "memory=524288,fpr=0.01,"));
+    assert_non_null(strstr(spec, "of=(recent)"));
+    weir_filter_free(f);
+}
+
+static int clean_up(void **state) {
+    (void)state;
+    remove_scratch_folder();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(horizontal_is_its_slices_one_after_the_other),
+        cmocka_unit_test(vertical_gives_the_verdicts_of_the_whole),
+        cmocka_unit_test(messages_are_counted),
+        cmocka_unit_test(lost_sites_cost_what_the_formulas_say),
+        cmocka_unit_test(enough_sites_for_a_failure),
+        cmocka_unit_test(sites_come_back),
+        cmocka_unit_test(stopping_remembers_nothing),
+        cmocka_unit_test(trees_agree_with_the_single_filter),
+        cmocka_unit_test(producers_choose_leaves),
+        cmocka_unit_test(doubt_removes_false_positives),
+        cmocka_unit_test(a_root_can_be_sliced),
+        cmocka_unit_test(bad_compositions_are_refused),
+        cmocka_unit_test(memory_may_be_said_of_the_parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, clean_up);
+}

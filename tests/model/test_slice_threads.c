@@ -1,0 +1,124 @@
+/* test_slice_threads.c - threads on filters that are spread over sites. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "testing.h"
+
+#define THREADS 4
+#define ROUNDS 60
+#define SHARED 64
+
+typedef struct {
+    weir_filter *filter;
+    unsigned number;
+    pthread_barrier_t *together;
+    atomic_uint *told_new; /* of each key: how many were told NEW */
+} racer;
+
+/* All offer the same keys in different orders. */
+static void *race(void *argument) {
+    racer *r = argument;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        pthread_barrier_wait(r->together);
+        for (uint64_t i = 0; i < SHARED; i++) {
+            uint64_t k = r->number % 2 ? SHARED - 1 - i : i;
+            k = (k + r->number * 7) % SHARED;
+            uint64_t key = test_word(21, round * SHARED + k), verdict, from = r->number;
+            weir_filter_offer_batch(
+                r->filter, &(weir_batch){.count = 1, .hashes = &key, .producers = &from}, &verdict);
+            if (!(verdict & 1)) atomic_fetch_add(&r->told_new[round * SHARED + k], 1);
+        }
+    }
+    return NULL;
+}
+
+static void of_those_who_race_one_is_told_new(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "horizontal:slices=2,memory=4M,seed=1",
+        "vertical:slices=8,memory=4M,seed=1,of=(bloom:layout=classic),probe=parallel",
+        "vertical:slices=8,memory=4M,seed=1,of=(bloom:layout=classic),primitive=test-and-set",
+        "tree:fanout=4,levels=2,mode=dense,memory=4M,seed=1",
+        "tree:fanout=4,levels=2,mode=sparse,memory=4M,seed=1"};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        static atomic_uint told_new[ROUNDS * SHARED];
+        pthread_barrier_t together;
+        pthread_t threads[THREADS];
+        racer racers[THREADS];
+        weir_filter *f = make_filter(specs[s]);
+        for (size_t i = 0; i < ROUNDS * SHARED; i++) atomic_store(&told_new[i], 0);
+        pthread_barrier_init(&together, NULL, THREADS);
+        for (unsigned t = 0; t < THREADS; t++) {
+            racers[t] = (racer){f, t, &together, told_new};
+            assert_int_equal(pthread_create(&threads[t], NULL, race, &racers[t]), 0);
+        }
+        for (unsigned t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+        pthread_barrier_destroy(&together);
+        for (size_t i = 0; i < ROUNDS * SHARED; i++)
+            if (told_new[i] != 1)
+                fail_msg("%s: %u threads were told NEW of key %zu", specs[s], told_new[i], i);
+        weir_filter_info info;
+        weir_filter_get_info(f, &info);
+        assert_int_equal(info.offered, THREADS * ROUNDS * SHARED);
+        assert_int_equal(info.seen, (THREADS - 1) * ROUNDS * SHARED);
+        weir_filter_free(f);
+    }
+}
+
+typedef struct {
+    weir_filter *filter;
+    atomic_bool *done;
+} breaker;
+
+/* Lose and bring back sites at any time. */
+static void *break_sites(void *argument) {
+    breaker *b = argument;
+    for (uint64_t i = 0; !atomic_load(b->done); i++) {
+        size_t site = test_word(31, i) % weir_filter_sites(b->filter);
+        weir_filter_set_site(b->filter, site, (weir_site_state)(test_word(32, i) % 3), NULL);
+    }
+    for (size_t i = 0; i < weir_filter_sites(b->filter); i++)
+        weir_filter_set_site(b->filter, i, WEIR_SITE_ALIVE, NULL);
+    return NULL;
+}
+
+/* Whatever fails, the books are kept: every key is counted once. */
+static void sites_may_fail_at_any_time(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "horizontal:slices=4,memory=256K,seed=1",
+        "vertical:slices=8,memory=256K,seed=1,of=(bloom:layout=classic),on-lost=seen",
+        "tree:fanout=2,levels=3,memory=256K,seed=1"};
+    for (size_t s = 0; s < 3; s++) {
+        weir_filter *f = make_filter(specs[s]);
+        atomic_bool done = false;
+        breaker b = {f, &done};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, break_sites, &b), 0);
+        uint64_t hashes[256], verdicts[4], seen = 0;
+        for (uint64_t i = 0; i < 200; i++) {
+            for (uint64_t j = 0; j < 256; j++) hashes[j] = test_word(33, (i * 256 + j) % 9000);
+            seen +=
+                weir_filter_offer_batch(f, &(weir_batch){.count = 256, .hashes = hashes}, verdicts);
+        }
+        atomic_store(&done, true);
+        pthread_join(thread, NULL);
+        weir_filter_info info;
+        weir_filter_get_info(f, &info);
+        assert_int_equal(info.offered, 200 * 256);
+        assert_int_equal(info.seen, seen);
+        weir_traffic t;
+        weir_filter_get_traffic(f, &t, NULL);
+        assert_int_equal(t.keys, 200 * 256);
+        weir_filter_free(f);
+    }
+}
+
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_those_who_race_one_is_told_new),
+        cmocka_unit_test(sites_may_fail_at_any_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,11 +8,12 @@
 #include <string.h>
 
 extern const weir__filter_class weir__recent_class, weir__bloom_class, weir__stable_class,
-    weir__reservoir_class;
+    weir__reservoir_class, weir__window_class;
 
 /* A new filter is its file and a line here. */
 const weir__filter_class *const weir__filter_classes[] = {
-    &weir__recent_class, &weir__bloom_class, &weir__stable_class, &weir__reservoir_class, NULL,
+    &weir__recent_class,    &weir__bloom_class,  &weir__stable_class,
+    &weir__reservoir_class, &weir__window_class, NULL,
 };
 
 static const weir_option common_options[] = {

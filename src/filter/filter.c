@@ -8,12 +8,17 @@
 #include <string.h>
 
 extern const weir__filter_class weir__recent_class, weir__bloom_class, weir__stable_class,
-    weir__reservoir_class, weir__window_class;
+    weir__reservoir_class, weir__window_class, weir__growing_class;
 
 /* A new filter is its file and a line here. */
 const weir__filter_class *const weir__filter_classes[] = {
-    &weir__recent_class,    &weir__bloom_class,  &weir__stable_class,
-    &weir__reservoir_class, &weir__window_class, NULL,
+    &weir__recent_class,
+    &weir__bloom_class,
+    &weir__stable_class,
+    &weir__reservoir_class,
+    &weir__window_class,
+    &weir__growing_class,
+    NULL,
 };
 
 static const weir_option common_options[] = {
@@ -66,7 +71,8 @@ static weir_status resolve_seed(weir_filter *filter, weir_error *err) {
     return WEIR_OK;
 }
 
-weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err) {
+weir_status weir__filter_new_in(weir_filter **out, const char *spec, uint8_t *cells, uint64_t room,
+                                weir_error *err) {
     const weir__filter_class *class;
     *out = NULL;
     weir_status status = find_class(spec, &class, err);
@@ -75,6 +81,8 @@ weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err
     weir_filter *filter = calloc(1, class->size);
     if (!filter) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     filter->class = class;
+    filter->cells = cells;
+    filter->lent = room;
     weir__tables tables = tables_of(class);
     status = weir__spec_read(&tables, spec, filter->values, err);
     if (status == WEIR_OK) status = resolve_seed(filter, err);
@@ -88,8 +96,17 @@ weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err
     return WEIR_OK;
 }
 
+weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err) {
+    return weir__filter_new_in(out, spec, NULL, 0, err);
+}
+
 weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *err) {
     filter->cells_bytes = bytes;
+    if (filter->lent)
+        return bytes <= filter->lent
+                   ? WEIR_OK
+                   : weir__fail(err, WEIR_ERR_MEMORY, -1, "no room for a '%s' filter of its size",
+                                filter->class->kind.name);
     void *memory;
     weir_status status = weir__map(&memory, bytes, err);
     filter->cells = memory;
@@ -98,7 +115,8 @@ weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *er
 
 void weir_filter_free(weir_filter *filter) {
     if (!filter) return;
-    weir__unmap(filter->cells, filter->cells_bytes);
+    if (filter->class->release) filter->class->release(filter);
+    if (!filter->lent) weir__unmap(filter->cells, filter->cells_bytes);
     weir__values_free(filter->values);
     free(filter);
 }

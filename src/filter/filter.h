@@ -49,6 +49,7 @@ struct weir_filter {
     weir__hasher hasher;
     uint8_t *cells;
     uint64_t cells_bytes; /* what the filter asked for */
+    uint64_t lent;        /* bytes at `cells` that belong to a filter around this one */
     uint64_t offered, seen;
 };
 
@@ -76,12 +77,17 @@ typedef struct weir__filter_class {
     /* Optional: NULL means no details / cannot be merged / nothing to check. */
     void (*details)(const weir_filter *filter, weir_detail_fn *each, void *context);
     weir_status (*merge)(weir_filter *into, const weir_filter *from, weir_error *err);
+    void (*release)(weir_filter *filter); /* what create() made beside the cells */
     const char *no_merge; /* why not, as the end of a sentence, when merge is NULL */
     weir_status (*check)(const weir_filter *filter, weir_error *err);
 } weir__filter_class;
 
 /* Map the cells: `bytes` must be at most the memory option. */
 weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *err);
+
+/* A filter inside another one: its cells are `room` zero bytes at `cells`, lent to it. */
+weir_status weir__filter_new_in(weir_filter **out, const char *spec, uint8_t *cells, uint64_t room,
+                                weir_error *err);
 
 /* Read a resolved option, and resolve an open one. */
 static inline uint64_t weir__opt_whole(const weir_filter *f, int place) {

@@ -123,7 +123,7 @@ static bool read_timed_log(stream *s) {
     snprintf(s->name, sizeof s->name, "weblog, 1 day");
     snprintf(command, sizeof command, "zstd -dcq '%s/weblog.log.zst' 2>/dev/null", lab_data_dir());
     FILE *file = popen(command, "r");
-    uint64_t *ids = must(malloc(MOST * sizeof *ids));
+    uint64_t *ids = must(calloc(MOST, sizeof *ids));
     s->times = must(malloc(MOST * sizeof *s->times));
     while (file && s->count < MOST && fgets(line, sizeof line, file))
         s->count += read_log_line(line, &ids[s->count], &s->times[s->count]);

@@ -271,7 +271,7 @@ static uint64_t ask_older(const growing_filter *f, const some_keys *keys) {
 static uint64_t offer_some(growing_filter *f, const some_keys *keys) {
     uint64_t hashes[CHUNK], mine = 0, known = ask_older(f, keys), seen = known;
     int64_t times[CHUNK];
-    unsigned char which[CHUNK];
+    unsigned char which[CHUNK] = {0};
     weir_filter *newest = f->inside[f->state.newest];
     weir_batch rest = {0, hashes, times};
     for (size_t i = 0; i < keys->count; i++) {
@@ -297,7 +297,7 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
         if (n > before_look) n = before_look;
         some_keys keys = take_keys(f, batch, at, n, now);
         uint64_t seen = offer_some(f, &keys);
-        for (size_t i = 0; i < n; i++) weir__mark_seen(verdicts, at + i, seen >> i & 1);
+        for (size_t i = 0; i < n; i++) weir__mark_seen(verdicts, at + i, (seen >> i & 1) != 0);
         total += (size_t)__builtin_popcountll(seen);
         if (f->state.added >= f->state.look_at) look(f);
     }
@@ -349,7 +349,7 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
     weir__detail(each, context, "dropped", "filters dropped full, for want of memory", "%llu",
                  (unsigned long long)f->state.dropped);
     weir__detail(each, context, "memory_in_use", "bytes of the filters in use", "%llu",
-                 (unsigned long long)(f->state.count * f->part));
+                 (unsigned long long)f->state.count * f->part);
     weir__detail(each, context, "keys_per_filter", "keys that a filter is made for", "%llu",
                  (unsigned long long)f->capacity);
     weir__detail(each, context, "fpr_each", "what each filter may have of the rate", "%.3g",

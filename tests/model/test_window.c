@@ -271,7 +271,7 @@ static void long_histories_keep_the_dates(void **state) {
         "window:memory=64K,fpr=0.0001%,seed=1,length=1000ns,layout=classic,mode=jumping",
         "window:memory=256K,fpr=0.0001%,seed=1,length=1000ns",
         "window:memory=64K,fpr=0.0001%,seed=1,length=1000ns,tick=200ns,layout=classic,renew=yes"};
-    enum { KEYS = 300, OFFERS = 200000 };
+    enum { KEYS = 300, OFFERS = 60000 };
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         weir_filter *f = make_filter(specs[s]);
         int64_t at = 0, last[KEYS], tick = (int64_t)weir__opt_whole(f, TICK);

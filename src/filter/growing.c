@@ -11,11 +11,11 @@
  *                           may be; cells that ran out make room again
  *              cardinality  as many keys were put into it as it has capacity for; keys that
  *                           have left the window are not known and count on
- * Error      false positives: a new key is called SEEN if any filter errs, at most
- *            with the sum of their rates. Each is made for fpr/most, so the sum is at
- *            most fpr with any number of them. (A series of tightening rates whose
- *            sum is fpr is for filters without a most; with one, equal shares leave
- *            the later filters more room.)
+ * Error      false positives: a new key is called SEEN if any filter errs, with rate
+ *            1 - (1-p1)(1-p2)... of those in use, which is less than p1 + p2 + ...; each
+ *            is made for fpr/most, so that is at most fpr with any number of them. (A
+ *            series of tightening rates whose sum is fpr is for filters without a most;
+ *            with one, equal shares leave the later filters more room.)
  *            False negatives: none, or those of the window, until `most` are full. Then
  *            the oldest is dropped and its memory taken for the new one: the bound
  *            and the memory are kept, and the oldest keys are forgotten. It says that
@@ -329,13 +329,15 @@ static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *v
 
 static void info(const weir_filter *base, weir_filter_info *info) {
     const growing_filter *f = (const growing_filter *)base;
-    info->fill = info->fpr_now = 0;
+    double none = 1;
+    info->fill = 0;
     for (uint64_t i = 0; i < f->state.count; i++) {
         weir_filter_info inner;
         weir_filter_get_info(f->inside[part_of(f, i)], &inner);
         info->fill += inner.fill / f->most;
-        info->fpr_now += inner.fpr_now;
+        none *= 1 - inner.fpr_now;
     }
+    info->fpr_now = 1 - none;
     info->memory += f->most * f->inside[0]->class->size;
     info->overfull = f->state.dropped > 0;
 }

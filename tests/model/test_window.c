@@ -67,6 +67,7 @@ static uint64_t twin_place(const twin *t, uint64_t hash, unsigned j) {
     uint64_t words = t->cells / t->a_word;
     if (!t->block) {
         uint64_t x = hash + j * (twin_mix(hash) | 1), c = UINT64_C(0xd6e8feb86659fd93);
+        x ^= x >> 32;
         uint64_t probe = x * c ^ high(x, c);
         return high(probe, words) * t->a_word + high(probe * words, t->a_word);
     }

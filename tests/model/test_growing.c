@@ -55,8 +55,8 @@ static twin twin_of(const weir_filter *f, const char *inside, int64_t length) {
 static void twin_drop(twin *t) {
     weir_filter_free(t->filters[0]);
     t->count--;
-    memmove(t->filters, t->filters + 1, t->count * sizeof t->filters[0]);
-    memmove(t->closed, t->closed + 1, t->count * sizeof t->closed[0]);
+    for (unsigned i = 0; i < t->count; i++)
+        t->filters[i] = t->filters[i + 1], t->closed[i] = t->closed[i + 1];
 }
 
 static bool twin_offer(twin *t, uint64_t hash, int64_t time) {

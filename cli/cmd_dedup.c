@@ -210,7 +210,7 @@ static int settle_filter(dedup_settings *s, const dedup_words *w) {
         {"--memory", "memory", w->memory},
         {"--fpr", "fpr", w->fpr},
         {"--seed", "seed", w->seed},
-        {"--window", "window", s->window},
+        {"--window", spec_window_option(w->filter ? w->filter : ""), s->window},
     };
     weir_error err;
     uint64_t size;
@@ -224,7 +224,8 @@ static int settle_filter(dedup_settings *s, const dedup_words *w) {
 
 static int settle_window(dedup_settings *s, const dedup_words *w) {
     static char in_spec[64];
-    if (!s->window && spec_get(s->spec, "window", in_spec, sizeof in_spec)) s->window = in_spec;
+    bool renew;
+    if (!s->window && spec_window(s->spec, in_spec, sizeof in_spec, &renew)) s->window = in_spec;
     bool lasts = s->window && spec_is_duration(s->window);
     s->lateness = -1;
     if (s->from.in.time_field && !lasts)

@@ -379,12 +379,11 @@ static int begin_audit(dedup *d) {
     if (!spec) return cli_error("out of memory");
     int64_t window = 0;
     bool is_time = false, renew = false;
-    if (spec_get(spec, "window", value, sizeof value)) {
+    if (spec_window(spec, value, sizeof value, &renew)) {
         uint64_t count = 0;
         is_time = spec_is_duration(value);
         if (is_time) weir_parse_duration(value, &window, NULL);
         else if (weir_parse_count(value, &count, NULL) == WEIR_OK) window = (int64_t)count;
-        renew = spec_get(spec, "renew", value, sizeof value) && !strcmp(value, "yes");
     }
     free(spec);
     if (weir_audit_new(&d->audit, AUDIT_MEMORY, s->audit_one_in, window, is_time, renew, &err))
@@ -487,9 +486,10 @@ static int begin(dedup *d) {
     weir_filter_get_info(d->filter, &info);
     d->was_overfull = info.overfull; /* an old story: not told again */
     char *spec = report_spec(d->filter), window[64];
+    bool renew;
     if (!spec) return cli_error("out of memory");
     d->arrival_times = !d->settings->from.in.time_field &&
-                       spec_get(spec, "window", window, sizeof window) && spec_is_duration(window);
+                       spec_window(spec, window, sizeof window, &renew) && spec_is_duration(window);
     free(spec);
     d->records_before = d->records_saved = d->point.counts.records;
     d->started = d->saved = clock_now(CLOCK_MONOTONIC);

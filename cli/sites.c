@@ -70,9 +70,9 @@ void sites_json(const weir_filter *filter) {
                s.alive ? "true" : "false", s.level);
         if (s.parent == SIZE_MAX) fputs("null", stdout);
         else printf("%zu", s.parent);
-        printf(",\"asked\":%llu,\"seen\":%llu,\"memory\":%llu,\"fill\":",
-               (unsigned long long)s.asked, (unsigned long long)s.seen,
-               (unsigned long long)s.memory);
+        printf(
+            ",\"asked\":%llu,\"seen\":%llu,\"memory\":%llu,\"fill\":", (unsigned long long)s.asked,
+            (unsigned long long)s.seen, (unsigned long long)s.memory);
         report_json_number(stdout, s.fill);
         putchar('}');
     }

@@ -63,6 +63,22 @@ bool spec_get(const char *spec, const char *name, char *value, size_t size) {
     return false;
 }
 
+const char *spec_window_option(const char *spec) {
+    char kind[64];
+    kind_name(spec, kind, sizeof kind);
+    return strcmp(kind, "window") ? "window" : "length";
+}
+
+bool spec_window(const char *spec, char *value, size_t size, bool *renew) {
+    char inside[SPEC_SIZE], word[8];
+    if (spec_get(spec, "of", inside, sizeof inside)) {
+        inside[strcspn(inside, ")")] = 0;
+        return spec_window(inside + (*inside == '('), value, size, renew);
+    }
+    *renew = spec_get(spec, "renew", word, sizeof word) && !strcmp(word, "yes");
+    return spec_get(spec, spec_window_option(spec), value, size);
+}
+
 static const weir_option *find_in(const weir_option *options, const char *name) {
     for (; options && options->name; options++)
         if (!strcmp(options->name, name)) return options;

@@ -68,9 +68,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/bytes.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/rng.h"
@@ -209,12 +209,6 @@ static void note(weir_audit *a, uint64_t hash, uint64_t word, int64_t now, bool 
     if ((too_old || a->renew) && now > e->last) e->last = now;
 }
 
-static int64_t clock_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Up to 64 keys, whose verdicts are the bits of one word. First find those in
  * the sample and fetch their slots, then follow them in order. A key may leave
  * the sample in between, when another one raises the level. */
@@ -241,7 +235,7 @@ static void observe_chunk(weir_audit *a, const uint64_t *hashes, const int64_t *
 }
 
 void weir_audit_observe(weir_audit *audit, const weir_batch *batch, const uint64_t *verdicts) {
-    int64_t now = audit->is_time && !batch->times ? clock_now() : 0;
+    int64_t now = audit->is_time && !batch->times ? weir__clock_now() : 0;
     for (size_t at = 0; at < batch->count; at += CHUNK) {
         size_t n = batch->count - at < CHUNK ? batch->count - at : CHUNK;
         uint64_t word = verdicts[at / CHUNK];

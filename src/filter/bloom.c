@@ -32,17 +32,18 @@
 #include "core/cells.h"
 #include "filter/bloom.h"
 #include "filter/filter.h"
+#include "filter/occupancy.h"
 #include "filter/probe.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_K, OPT_CAPACITY };
-enum { K_MOST = 32, CHUNK = 64, PLACES = 512, AHEAD = 16 };
+enum { CHUNK = 64, PLACES = 512, AHEAD = 16 };
 
 /* What the memory option may say. */
 #define LEAST_BYTES UINT64_C(1024)
 #define MOST_BYTES (UINT64_C(1) << 50)
 
 /* Words in a line, bits in a word, and how many places a mixed word gives. */
-enum { WORDS = 8, WORD_BITS = 64, PLACE_BITS = 6, PLACES_A_MIX = 10 };
+enum { WORDS = WEIR__LINE_WORDS, WORD_BITS = 64, PLACE_BITS = 6, PLACES_A_MIX = 10 };
 
 typedef struct {
     weir_filter base;
@@ -54,134 +55,23 @@ typedef struct {
     } state;
 } bloom_filter;
 
-/* --- formulas ---------------------------------------------------------------- */
+/* --- formulas: occupancy.h for bits ------------------------------------------ */
 
-/* E[(X/bits)^power] for the number X of bits set, given the chances that one
- * bit is zero, and that two are. The power of the mean alone is too low, for X
- * varies; its second moment puts that right (within 1% of the exact value down
- * to 64 bits and power 4, or 1024 bits and power 32). */
-static double occupied_power(double bits, double zero, double both_zero, unsigned power) {
-    double mean = 1 - zero;
-    if (mean <= 0) return power == 0;
-    double square = mean / bits + (1 - 1 / bits) * (1 - 2 * zero + both_zero);
-    double excess = fmax(1, square / (mean * mean));
-    return fmin(1, pow(mean, power) * pow(excess, 0.5 * power * (power - 1.0)));
-}
-
-/* How a key of k bits lies in the words of a line: k/8 bits in each, and one
- * more in k%8 words in a row. For two words a distance apart: the chance that a
- * key leaves a certain bit of each alone, and how many pairs of bits of a key
- * are in such words. */
-typedef struct {
-    unsigned k, each, more;
-    double misses, misses_both;         /* one bit of a word; two bits of a word */
-    double misses_apart[WORDS / 2 + 1]; /* a bit of each of two words */
-    double pairs_same, pairs_apart[WORDS / 2 + 1];
-} key_in_line;
-
-static key_in_line key_in_line_of(unsigned k) {
-    key_in_line l = {.k = k, .each = k / WORDS, .more = k % WORDS};
-    double share = (double)l.more / WORDS, miss = 1 - 1.0 / WORD_BITS, both = 1 - 2.0 / WORD_BITS;
-    double few = pow(miss, l.each), many = few * miss;
-    l.misses = (1 - share) * few + share * many;
-    l.misses_both = pow(both, l.each) * (1 - share + share * both);
-    l.pairs_same = 0.5 * l.each * (l.more * (l.each + 1.0) + (WORDS - l.more) * (l.each - 1.0));
-    for (int d = 1; d <= WORDS / 2; d++) {
-        double two = (fmax(0, (double)l.more - d) + fmax(0, (double)l.more - (WORDS - d))) / WORDS;
-        double one = share - two;
-        l.misses_apart[d] =
-            two * many * many + 2 * one * few * many + (1 - two - 2 * one) * few * few;
-        for (unsigned w = 0; w < WORDS; w++)
-            l.pairs_apart[d] +=
-                (l.each + (w < l.more)) * (l.each + ((w + (unsigned)d) % WORDS < l.more));
-    }
-    l.pairs_apart[WORDS / 2] /= 2; /* met from both sides */
-    return l;
-}
-
-/* What j keys leave: the chances that one bit, two bits of a word, or a bit of
- * each of two words are zero. */
-typedef struct {
-    double one, both, apart[WORDS / 2 + 1];
-} line_zeros;
-
-static line_zeros line_zeros_after(const key_in_line *l, double j) {
-    line_zeros z = {pow(l->misses, j), pow(l->misses_both, j), {0}};
-    for (int d = 1; d <= WORDS / 2; d++) z.apart[d] = pow(l->misses_apart[d], j);
-    return z;
-}
-
-static void one_key_more(const key_in_line *l, line_zeros *z) {
-    z->one *= l->misses;
-    z->both *= l->misses_both;
-    for (int d = 1; d <= WORDS / 2; d++) z->apart[d] *= l->misses_apart[d];
-}
-
-/* The rate of a line in that state: the mean share of ones to the power k, times
- * the excess of each pair of the key's bits, as in occupied_power(). */
-static double line_fpr(const key_in_line *l, const line_zeros *z) {
-    double mean = 1 - z->one, square = mean * mean;
-    if (mean <= 0) return 0;
-    double same = (mean / WORD_BITS + (1 - 1.0 / WORD_BITS) * (1 - 2 * z->one + z->both)) / square;
-    double rate = l->k * log(mean) + l->pairs_same * log(same);
-    for (int d = 1; d <= WORDS / 2; d++)
-        if (l->more && l->pairs_apart[d] > 0) /* without `more` the words are independent */
-            rate += l->pairs_apart[d] * log((1 - 2 * z->one + z->apart[d]) / square);
-    return fmin(1, exp(rate));
-}
-
-/* The same over the Poisson number of keys in a line. */
-static double lines_fpr(double keys_a_line, unsigned k) {
-    if (keys_a_line > WEIR__LINE * 64) return 1; /* every bit is set many times over */
-    key_in_line l = key_in_line_of(k);
-    double spread = 8 * sqrt(keys_a_line) + 12;
-    unsigned first = (unsigned)fmax(0, keys_a_line - spread);
-    unsigned last = (unsigned)(keys_a_line + spread);
-    double weight = exp(first * log(keys_a_line) - keys_a_line - lgamma(first + 1.0)), sum = 0;
-    line_zeros zeros = line_zeros_after(&l, first);
-    for (unsigned j = first; j <= last; j++) {
-        sum += weight * line_fpr(&l, &zeros);
-        weight *= keys_a_line / (j + 1);
-        one_key_more(&l, &zeros);
-    }
-    return fmin(1, sum);
+static weir__shape shape_of(bool block, uint64_t bytes) {
+    return (weir__shape){(double)bytes * 8, block ? WORD_BITS : 0};
 }
 
 double weir__bloom_fpr(bool block, uint64_t bytes, unsigned k, double keys) {
-    if (keys <= 0) return 0;
-    uint64_t lines = bytes / WEIR__LINE;
-    if (block) return lines_fpr(keys / (double)lines, k);
-    double m = (double)bytes * 8;
-    return occupied_power(m, exp(keys * k * log1p(-1 / m)), exp(keys * k * log1p(-2 / m)), k);
+    return weir__shape_fpr(shape_of(block, bytes), k, keys);
 }
 
-/* Solve weir__bloom_fpr() for the keys. The rate rises with them. */
-static double keys_at(bool block, uint64_t bytes, unsigned k, double fpr, double precision) {
-    double low = 0, high = 4 * (double)bytes / k; /* about half full */
-    while (weir__bloom_fpr(block, bytes, k, high) <= fpr) low = high, high *= 2;
-    for (int i = 0; i < 64 && high - low > 0.25 && high - low > low * precision; i++) {
-        double middle = 0.5 * (low + high);
-        if (weir__bloom_fpr(block, bytes, k, middle) <= fpr) low = middle;
-        else high = middle;
-    }
-    return low;
-}
-
-/* The k that lets most keys in: the capacity rises with k up to one maximum. */
 unsigned weir__bloom_best_k(bool block, double fpr) {
     const uint64_t bytes = 1 << 16; /* the best k hardly depends on the size */
-    unsigned best = 1;
-    double most = 0;
-    for (unsigned k = 1; k <= K_MOST; k++) {
-        double keys = keys_at(block, bytes, k, fpr, 1e-4);
-        if (keys > most) most = keys, best = k;
-        if (keys < 0.97 * most) break;
-    }
-    return best;
+    return weir__shape_best_k(shape_of(block, bytes), fpr);
 }
 
 uint64_t weir__bloom_capacity(bool block, uint64_t bytes, unsigned k, double fpr) {
-    return (uint64_t)keys_at(block, bytes, k, fpr, 1e-9);
+    return (uint64_t)weir__shape_keys(shape_of(block, bytes), k, fpr, 1e-9);
 }
 
 /* The least memory in whole lines, UINT64_MAX where no machine has it. */
@@ -199,18 +89,8 @@ uint64_t weir__bloom_bytes(bool block, double capacity, unsigned k, double fpr) 
     return high * WEIR__LINE;
 }
 
-/* Keys that leave this share of the bits set. A key leaves a bit alone with
- * probability (1-1/m)^k or, in a line, that of the bits in its word; over the
- * Poisson number of keys in a line the share of zeros is e^(-c hit). */
 double weir__bloom_keys_for_fill(bool block, uint64_t bytes, unsigned k, double fill) {
-    double bits = (double)bytes * 8;
-    double zeros = fmax(1 - fill, 0.5 / bits);
-    if (!block) return log(zeros) / (k * log1p(-1 / bits));
-    double miss = 1 - 1.0 / WORD_BITS, more = (double)(k % WORDS) / WORDS;
-    unsigned each = k / WORDS;
-    uint64_t lines = bytes / WEIR__LINE;
-    double hit = 1 - pow(miss, each) * (1 - more + more * miss);
-    return -log(zeros) / hit * (double)lines;
+    return weir__shape_keys_for_fill(shape_of(block, bytes), k, fill);
 }
 
 /* --- creation ---------------------------------------------------------------- */
@@ -557,7 +437,7 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
 static const weir_option options[] = {
     {"layout", WEIR_OPT_CHOICE, 0, 0, "classic|block", "block",
      "k bits anywhere, or all in one cache line: faster, for somewhat more memory per key"},
-    {"k", WEIR_OPT_COUNT, 1, K_MOST, NULL, NULL, "bits set per key; derived from fpr"},
+    {"k", WEIR_OPT_COUNT, 1, WEIR__K_MOST, NULL, NULL, "bits set per key; derived from fpr"},
     {"capacity", WEIR_OPT_COUNT, 1, 1e15, NULL, NULL,
      "distinct keys it is made for; derived from memory and fpr, or the memory from it"},
     {NULL, WEIR_OPT_COUNT, 0, 0, NULL, NULL, NULL},

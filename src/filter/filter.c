@@ -13,6 +13,8 @@
     X(bloom)                                                                                       \
     X(stable)                                                                                      \
     X(reservoir)                                                                                   \
+    X(window)                                                                                      \
+    X(growing)                                                                                     \
     X(horizontal)                                                                                  \
     X(vertical)                                                                                    \
     X(tree)

@@ -89,8 +89,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/clock.h"
 #include "filter/filter.h"
 #include "filter/recent_window.h"
 
@@ -757,15 +757,9 @@ static size_t offer_avx512(weir_filter *base, const weir_batch *batch, uint64_t 
 }
 #endif
 
-static int64_t clock_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static size_t offer_windowed(recent_filter *f, const weir_batch *batch, uint64_t *verdicts) {
     bool is_time = f->base.values[OPT_WINDOW].is_time;
-    int64_t now = is_time && !batch->times ? clock_now() : 0;
+    int64_t now = is_time && !batch->times ? weir__clock_now() : 0;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) ask_for(f->base.cells, f->lines, batch->hashes[i + AHEAD]);
@@ -814,7 +808,7 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     const recent_filter *f = (const recent_filter *)base;
     bool is_time = base->values[OPT_WINDOW].is_time;
-    int64_t now = f->windowed && is_time && !batch->times ? clock_now() : 0;
+    int64_t now = f->windowed && is_time && !batch->times ? weir__clock_now() : 0;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) ask_for(f->base.cells, f->lines, batch->hashes[i + AHEAD]);

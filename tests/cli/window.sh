@@ -14,6 +14,10 @@ gives window-time '100,a\n111,a\n' dedup $m --format csv -k 2 --window 10s --tim
 printf '100,a\n105,a\n111,a\n' >t.csv
 gives window-renew '100,a\n' dedup $m --format csv -k 2 --filter recent:renew=yes --window 10s --time 1 t.csv
 gives window-in-spec '100,a\n111,a\n' dedup $m --format csv -k 2 --filter recent:window=10s --time 1 t.csv
+gives window-filter '100,a\n111,a\n' dedup $m --format csv -k 2 --filter window --window 10s --time 1 t.csv
+gives window-filter-length '100,a\n111,a\n' dedup $m --format csv -k 2 --filter window:length=10s,mode=jumping --time 1 t.csv
+gives window-filter-renew '100,a\n' dedup $m --format csv -k 2 --filter window:length=10s,renew=yes --time 1 t.csv
+gives window-growing '100,a\n111,a\n' dedup $m --format csv -k 2 --filter 'growing:of=(window:length=10s)' --time 1 t.csv
 printf '{"t":"2026-01-01T00:00:00Z","k":1}\n{"t":"2026-01-01T00:00:05Z","k":1}\n{"t":"2026-01-01T01:00:00Z","k":1}\n' >t.json
 gives window-iso '{"t":"2026-01-01T00:00:00Z","k":1}\n{"t":"2026-01-01T01:00:00Z","k":1}\n' dedup $m --format json -k .k --window 1m --time .t --time-format iso t.json
 printf '01/02/2026 10:00:00,a\n01/02/2026 10:00:01,a\n' >p.csv

@@ -114,7 +114,6 @@ static void sites_may_fail_at_any_time(void **state) {
     }
 }
 
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_those_who_race_one_is_told_new),

@@ -1,0 +1,31 @@
+/* occupancy.h - how full cells become when keys set k of them each.
+ *
+ * The formulas that a Bloom filter shares with all that are made like one: any
+ * array of cells of which a key has k, SEEN when all are set.
+ */
+#ifndef WEIR_FILTER_OCCUPANCY_H
+#define WEIR_FILTER_OCCUPANCY_H
+
+/* How a key's cells lie: anywhere among all, or one in each of the eight words
+ * of a line in turn, from a word of its own on. */
+typedef struct {
+    double cells;
+    unsigned a_word; /* cells in a word of a line; 0: anywhere */
+} weir__shape;
+
+enum { WEIR__LINE_WORDS = 8, WEIR__K_MOST = 32 };
+
+/* The chance that a new key finds its k cells set once so many keys were added. */
+double weir__shape_fpr(weir__shape shape, unsigned k, double keys);
+
+/* The most keys that keep this rate, to a relative precision. */
+double weir__shape_keys(weir__shape shape, unsigned k, double fpr, double precision);
+
+/* The k, at most WEIR__K_MOST, at which most keys keep this rate. */
+unsigned weir__shape_best_k(weir__shape shape, double fpr);
+
+/* The share of cells that so many keys set, and the keys that set such a share. */
+double weir__shape_fill(weir__shape shape, unsigned k, double keys);
+double weir__shape_keys_for_fill(weir__shape shape, unsigned k, double fill);
+
+#endif

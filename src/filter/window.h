@@ -1,0 +1,28 @@
+/* window.h - the formulas of the windowed filter, for planning and for tests. */
+#ifndef WEIR_FILTER_WINDOW_H
+#define WEIR_FILTER_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The chance that k cells are all running and at least `equal` of them show the same
+ * tick, when a cell shows tick i with probability shares[i], independently. With the
+ * shares of all cells this is the false positive rate; with the shares of the cells
+ * of a key that was set some time ago, the chance that it is still known. */
+double weir__window_equal(const double *shares, unsigned n, unsigned k, unsigned equal);
+
+/* The chance that a cell still shows the tick of its key, or a later one of the
+ * `later` ticks in each of which so many new keys came: shares[0] is the former. */
+void weir__window_overwritten(double cells, unsigned k, const double *keys, unsigned later,
+                              double *shares);
+
+/* Ticks that may run at once when a cell has so many bits, and the other way round
+ * (0: no width is enough). */
+unsigned weir__window_ticks(bool jumping, bool block, unsigned width);
+unsigned weir__window_width(bool jumping, bool block, uint64_t ticks);
+
+/* The keys that may run at once in so many lines of 64 bytes. */
+double weir__window_capacity(bool jumping, bool block, unsigned width, uint64_t lines, unsigned k,
+                             double fpr);
+
+#endif

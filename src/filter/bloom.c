@@ -337,8 +337,6 @@ static void places_find(const weir_filter *filter, uint64_t hash, uint64_t *plac
     classic_places((const bloom_filter *)filter, &hash, 1, places, 1);
 }
 
-static void places_advance(weir_filter *filter, int64_t now) { (void)filter, (void)now; }
-
 static bool place_is_on(const weir_filter *filter, uint64_t place) {
     return __atomic_load_n(&filter->cells[place >> 3], __ATOMIC_RELAXED) >> (place & 7) & 1;
 }
@@ -360,9 +358,12 @@ static void places_switch_off(weir_filter *filter, uint64_t first, uint64_t end)
     f->state.keys = (uint64_t)fmin(fmax(keys, ceil(ones / f->k)), ones);
 }
 
-static const weir__places places = {
-    places_shape,    places_find,     places_advance,    place_is_on,
-    place_switch_on, places_took_key, places_switch_off, false};
+static const weir__places places = {.shape = places_shape,
+                                    .find = places_find,
+                                    .is_on = place_is_on,
+                                    .switch_on = place_switch_on,
+                                    .took_key = places_took_key,
+                                    .switch_off = places_switch_off};
 
 /* --- the table ------------------------------------------------------------------- */
 

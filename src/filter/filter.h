@@ -61,13 +61,13 @@ typedef struct {
      * is laid out otherwise. */
     unsigned (*shape)(const weir_filter *filter, uint64_t *places);
     void (*find)(const weir_filter *filter, uint64_t hash, uint64_t *places);
-    /* Time for the calls that follow; records where times are counted so. */
-    void (*advance)(weir_filter *filter, int64_t now);
+    /* Time goes on to that of key i, or by one key; NULL where there is no time. */
+    void (*advance)(weir_filter *filter, const weir_batch *batch, size_t i);
     bool (*is_on)(const weir_filter *filter, uint64_t place);
     void (*switch_on)(weir_filter *filter, uint64_t place);
     void (*took_key)(weir_filter *filter); /* a NEW key's places are on now */
     void (*switch_off)(weir_filter *filter, uint64_t first, uint64_t end); /* alone */
-    bool once; /* a place is switched on only for NEW keys: a repeat must not renew it */
+    bool once; /* timers: only NEW keys switch them on, and one thread at a time uses them */
 } weir__places;
 
 /* A filter that is spread over sites: what can be asked of it as a whole. */

@@ -629,20 +629,20 @@ static inline void set_generation(window_filter *f, const uint64_t *places, unsi
 
 /* Which cells ran before is noted as bits, since a branch on each would be guessed wrong
  * too often. */
-static inline void set_timers(window_filter *f, const uint64_t *places, unsigned mark) {
+static inline void set_timers(window_filter *f, const uint64_t *places, unsigned k, unsigned mark) {
     uint64_t empty = 0, value = mark + 1, running = f->state.running;
     uint32_t ran = 0;
     uint8_t before[WEIR__K_MOST];
-    for (unsigned j = 0; j < f->k; j++) {
+    for (unsigned j = 0; j < k; j++) {
         uint64_t *word = &f->cells[places[j] / 64], old = value_at(f, places[j]);
         *word ^= (old ^ value) << places[j] % 64;
         before[j] = (uint8_t)old;
         empty += old == 0;
         ran |= (uint32_t)(running >> old & 1) << j;
     }
-    uint64_t awakened = f->k - (unsigned)__builtin_popcount(ran);
+    uint64_t awakened = k - (unsigned)__builtin_popcount(ran);
     for (; ran; ran &= ran - 1) f->state.count[before[__builtin_ctz(ran)] - 1]--;
-    f->state.count[mark] += f->k;
+    f->state.count[mark] += k;
     f->state.live += awakened;
     f->state.idle -= awakened - empty;
 }
@@ -662,7 +662,7 @@ static inline bool has_too_much(const window_filter *f, unsigned mark) {
 static inline void remember(window_filter *f, const uint64_t *places) {
     unsigned mark = mark_of(f, f->state.newest);
     if (f->jumping) set_generation(f, places, mark);
-    else set_timers(f, places, mark);
+    else set_timers(f, places, f->k, mark);
     for (unsigned j = 0; j < f->k; j++) touch(f, places[j] / 64);
     if (has_too_much(f, mark)) make_room(f);
 }
@@ -900,6 +900,63 @@ static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *v
 static double total_cells(const window_filter *f) { return (double)f->words * f->a_word; }
 
 /* The rate of one Bloom filter with so many cells set. */
+/* --- as an array of places: what cutting it into ranges needs --------------------------- */
+
+/* Timers one by one; the other forms look at all cells of a key together. */
+static unsigned places_shape(const weir_filter *base, uint64_t *places) {
+    const window_filter *f = (const window_filter *)base;
+    *places = f->words * 64;
+    return f->block || f->jumping || f->equal > 1 || f->renew ? 0 : f->k;
+}
+
+static void places_find(const weir_filter *base, uint64_t hash, uint64_t *places) {
+    classic_places((const window_filter *)base, hash, places);
+}
+
+static void places_advance(weir_filter *base, const weir_batch *batch, size_t i) {
+    window_filter *f = (window_filter *)base;
+    int64_t now = f->is_time && !batch->times ? weir__clock_now() : 0;
+    pass_time(f, instant_of(f, batch, i, now));
+}
+
+static bool place_is_on(const weir_filter *base, uint64_t place) {
+    const window_filter *f = (const window_filter *)base;
+    return f->state.running >> value_at(f, place) & 1;
+}
+
+static void place_switch_on(weir_filter *base, uint64_t place) {
+    window_filter *f = (window_filter *)base;
+    set_timers(f, &place, 1, mark_of(f, f->state.newest));
+    touch(f, place / 64);
+}
+
+static void places_took_key(weir_filter *base) {
+    window_filter *f = (window_filter *)base;
+    if (has_too_much(f, mark_of(f, f->state.newest))) make_room(f);
+}
+
+/* A cell that is emptied no longer counts as running, or as over. */
+static void places_switch_off(weir_filter *base, uint64_t first, uint64_t end) {
+    window_filter *f = (window_filter *)base;
+    for (uint64_t word = first / 64; word < f->words && word * 64 < end; word++)
+        for (unsigned i = 0; i < f->a_word; i++) {
+            uint64_t place = word * 64 + i * f->width, value = value_at(f, place);
+            if (place < first || place >= end || value == 0) continue;
+            if (f->state.running >> value & 1) f->state.count[value - 1]--, f->state.live--;
+            else f->state.idle--;
+            f->cells[word] ^= value << place % 64;
+        }
+}
+
+static const weir__places cells_apart = {.shape = places_shape,
+                                         .find = places_find,
+                                         .advance = places_advance,
+                                         .is_on = place_is_on,
+                                         .switch_on = place_switch_on,
+                                         .took_key = places_took_key,
+                                         .switch_off = places_switch_off,
+                                         .once = true};
+
 static double rate_of(const window_filter *f, double set) {
     weir__shape shape = shape_of(f->block, f->width, f->lines);
     double fill = set / shape.cells;
@@ -1047,4 +1104,5 @@ const weir__filter_class weir__window_class = {
     .details = details,
     .no_merge = "their ticks began at different times",
     .check = check,
+    .places = &cells_apart,
 };

@@ -18,7 +18,8 @@
  *            which timers do not allow, since a repeat must not renew them.
  * Threads    any number may offer and test at once. Places are switched on by atomic
  *            operations, and a small lock chosen by the key's hash is held for all
- *            of its steps: nest.h says why.
+ *            of its steps: nest.h says why. Timers count what runs as they are set,
+ *            so one thread at a time uses them.
  * Source     Koloniari et al., CIKM 2011, section 3
  */
 #include <math.h>
@@ -136,6 +137,22 @@ static bool judge(vertical_filter *f, inquiry *q, bool offering) {
     return false;
 }
 
+/* Nobody else judges the same key meanwhile or, with timers, any key. */
+static bool judge_alone(vertical_filter *f, inquiry *q, const weir_batch *batch, size_t i,
+                        bool offering) {
+    pthread_mutex_t *whole = &f->nest.sites[0].lock;
+    if (f->places->once) {
+        pthread_mutex_lock(whole);
+        if (offering) f->places->advance(f->whole, batch, i);
+    } else {
+        weir__lock_key(f->locks, batch->hashes[i]);
+    }
+    bool seen = judge(f, q, offering);
+    if (f->places->once) pthread_mutex_unlock(whole);
+    else weir__unlock_key(f->locks, batch->hashes[i]);
+    return seen;
+}
+
 static void wait_for_sites(vertical_filter *f, const uint64_t *places) {
     for (unsigned j = 0; j < f->k; j++)
         if (is_lost(f, slice_of(f, places[j])))
@@ -173,9 +190,7 @@ static size_t pass(vertical_filter *f, const weir_batch *batch, bool offering, u
         for (size_t i = 0; i < n; i++) {
             start_inquiry(&q, places + i * f->k);
             if (f->on_lost == WEIR__LOST_WAIT) wait_for_sites(f, q.places);
-            weir__lock_key(f->locks, batch->hashes[at + i]);
-            bool is_seen = judge(f, &q, offering);
-            weir__unlock_key(f->locks, batch->hashes[at + i]);
+            bool is_seen = judge_alone(f, &q, batch, at + i, offering);
             weir__mark_seen(verdicts, at + i, is_seen);
             seen += is_seen;
         }
@@ -194,7 +209,8 @@ static weir_status check_part(vertical_filter *f, weir_error *err) {
     if (f->k == 0)
         return weir__opt_fail(
             &f->base, OPT_OF, err,
-            "a '%s' filter cannot be cut by places; use of=(bloom:layout=classic)",
+            "a '%s' filter cannot be cut by places; use of=(bloom:layout=classic) or "
+            "of=(window:layout=classic)",
             class->kind.name);
     if (f->k > K_MOST || places < f->slices)
         return weir__opt_fail(&f->base, OPT_SLICES, err, "slices=%zu is more than the %llu places",
@@ -278,8 +294,10 @@ static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
 static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
     vertical_filter *f = SELF(filter);
     weir__lock_keys(f->locks);
+    pthread_mutex_lock(&f->nest.sites[0].lock);
     if (state == WEIR_SITE_EMPTY) f->places->switch_off(f->whole, f->range * i, slice_end(f, i));
     atomic_store_explicit(&f->lost[i], state == WEIR_SITE_LOST, memory_order_release);
+    pthread_mutex_unlock(&f->nest.sites[0].lock);
     weir__unlock_keys(f->locks);
     weir__nest_wake(&f->nest);
 }

@@ -92,6 +92,33 @@ static void vertical_gives_the_verdicts_of_the_whole(void **state) {
     }
 }
 
+/* Timers too, here over records. */
+static void timers_can_be_cut(void **state) {
+    (void)state;
+    weir_filter *cut = make_filter("vertical:slices=5,memory=64K,fpr=1%,seed=6,"
+                                   "of=(window:layout=classic,length=3000)");
+    size_t seen = 0, old = 0;
+    for (uint64_t i = 0; i < 12000; i++) {
+        uint64_t key = i % 3 == 1               ? test_word(41, i - 1)
+                       : i > 8000 && i % 3 == 2 ? test_word(41, i - 6000)
+                                                : test_word(41, i);
+        bool is_seen = offer_one(cut, key);
+        seen += i % 3 == 1 && is_seen;
+        old += i > 8000 && i % 3 == 2 && is_seen;
+    }
+    assert_int_equal(seen, 4000); /* the repeats of the key before */
+    assert_true(old < 60);        /* those of 6000 records ago are over; 1% err */
+    weir_filter_free(cut);
+    weir_error err;
+    weir_filter *refused;
+    assert_int_equal(weir_filter_new(&refused,
+                                     "vertical:primitive=test-and-set,of=(window:"
+                                     "layout=classic,length=3000)",
+                                     &err),
+                     WEIR_ERR_RANGE);
+    assert_non_null(strstr(err.message, "a repeat would renew them"));
+}
+
 /* Messages by the rule: distinct sites among the places, up to the first place
  * that is off. */
 static void messages_are_counted(void **state) {
@@ -400,6 +427,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(horizontal_is_its_slices_one_after_the_other),
         cmocka_unit_test(vertical_gives_the_verdicts_of_the_whole),
+        cmocka_unit_test(timers_can_be_cut),
         cmocka_unit_test(messages_are_counted),
         cmocka_unit_test(lost_sites_cost_what_the_formulas_say),
         cmocka_unit_test(enough_sites_for_a_failure),

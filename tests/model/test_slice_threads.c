@@ -76,6 +76,7 @@ static void *break_sites(void *argument) {
     for (uint64_t i = 0; !atomic_load(b->done); i++) {
         size_t site = test_word(31, i) % weir_filter_sites(b->filter);
         weir_filter_set_site(b->filter, site, (weir_site_state)(test_word(32, i) % 3), NULL);
+        usleep(200);
     }
     for (size_t i = 0; i < weir_filter_sites(b->filter); i++)
         weir_filter_set_site(b->filter, i, WEIR_SITE_ALIVE, NULL);

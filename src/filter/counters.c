@@ -1,0 +1,403 @@
+/* counters.c - arrays of small counters; see counters.h. */
+#include "filter/counters.h"
+
+#include <math.h>
+
+#include "filter/probe.h"
+
+enum { CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE_WORDS };
+
+/* The low bit of every cell of a word, by the width of a cell. */
+#define LOWS_1 (~UINT64_C(0))
+#define LOWS_2 UINT64_C(0x5555555555555555)
+#define LOWS_3 UINT64_C(0x1249249249249249)
+#define LOWS_4 UINT64_C(0x1111111111111111)
+
+/* --- geometry -------------------------------------------------------------------- */
+
+uint64_t weir__counters_shape(weir__counters *c, bool block, unsigned width, uint64_t bytes) {
+    uint64_t unit = block ? WEIR__LINE : 8;
+    bytes = bytes / unit * unit;
+    c->block = block;
+    c->width = width;
+    c->max = (1u << width) - 1;
+    c->per_word = 64 / width;
+    c->lows = 0;
+    for (unsigned i = 0; i < c->per_word; i++) c->lows |= UINT64_C(1) << (i * width);
+    c->words = bytes / 8;
+    c->lines = bytes / WEIR__LINE;
+    c->cells = c->words * c->per_word;
+    return bytes;
+}
+
+/* The low bits of the first n cells of a word. */
+static uint64_t first_cells(const weir__counters *c, unsigned n) {
+    unsigned bits = n * c->width;
+    return c->lows & (bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1);
+}
+
+/* Of WEIR__DRAWS draws so many decrement a cell of value v. */
+static unsigned draws_for(unsigned v) { return (WEIR__DRAWS + v / 2) / v; }
+
+double weir__counters_spared(unsigned v) { return v ? 1 - (double)draws_for(v) / WEIR__DRAWS : 0; }
+
+void weir__counters_begin(weir__counters *c, uint8_t *memory) {
+    c->at = (void *)memory;
+    for (unsigned w = 0; w < 2 * LINE_WORDS; w++)
+        c->runs[w] = first_cells(c, c->P / LINE_WORDS + (w % LINE_WORDS < c->P % LINE_WORDS));
+    for (unsigned draw = 0; draw < WEIR__DRAWS; draw++) {
+        unsigned v = 1;
+        while (c->sparing && v < c->max && draw < draws_for(v + 1)) v++;
+        c->reach[draw] = (uint8_t)(c->sparing ? v : c->max);
+    }
+}
+
+/* --- words of cells ---------------------------------------------------------------- */
+
+/* The low bit of every cell that is not zero. */
+static inline uint64_t nonzero_cells(uint64_t word, unsigned width, uint64_t lows) {
+    if (width == 1) return word;
+    uint64_t any = word | word >> 1;
+    if (width > 2) any |= word >> 2;
+    if (width > 3) any |= word >> 3;
+    return any & lows;
+}
+
+/* The low bit of every cell that is this level or higher, bit by bit from the
+ * lowest: a one where the level has none decides for, the other way against. */
+static inline uint64_t cells_from(uint64_t word, unsigned level, unsigned width, uint64_t lows) {
+    uint64_t from = lows;
+    for (unsigned j = 0; j < width; j++) {
+        uint64_t bit = word >> j, zero = (uint64_t)(level >> j & 1) - 1;
+        from = (bit & (from | zero)) | (from & zero);
+    }
+    return from & lows;
+}
+
+/* Decrement the cells whose low bits are in `which`, but none below zero and
+ * none above `reach`. */
+static inline uint64_t decrement(uint64_t word, uint64_t which, unsigned reach, unsigned width,
+                                 uint64_t lows) {
+    which &= nonzero_cells(word, width, lows);
+    if (reach + 1 < 1u << width) which &= ~cells_from(word, reach + 1, width, lows);
+    return word - which;
+}
+
+/* Raise to a level those of some cells, given by all their bits, that are lower. */
+static inline uint64_t raise_cells(uint64_t word, uint64_t cells, unsigned level, unsigned width,
+                                   uint64_t lows) {
+    uint64_t max = (1u << width) - 1;
+    if (level == max) return word | cells;
+    uint64_t lower = cells & ~(cells_from(word, level, width, lows) * max);
+    return (word & ~lower) | (lows * level & lower);
+}
+
+/* --- classic ------------------------------------------------------------------------ */
+
+/* A cell by its lowest bit, counted from the start of the array. */
+static inline uint64_t place_of(const weir__counters *c, uint64_t random) {
+    uint64_t cell = weir__scale(random, c->cells);
+    return c->width == 3 ? cell / 21 * 64 + cell % 21 * 3 : cell * c->width;
+}
+
+static size_t chunk_of(unsigned places_per_key) {
+    size_t keys = PLACES / places_per_key;
+    return keys < CHUNK ? keys : CHUNK;
+}
+
+/* Decrement a run of P cells from a random one, around the end of the array. */
+static void decrement_run(const weir__counters *c, uint64_t from, unsigned reach) {
+    uint64_t at = from / 64;
+    unsigned skip = from % 64, left = c->P * c->width, used = c->per_word * c->width;
+    while (left) {
+        unsigned here = used - skip < left ? used - skip : left;
+        uint64_t which = c->lows << skip;
+        if (skip + here < 64) which &= (UINT64_C(1) << (skip + here)) - 1;
+        c->at[at] = decrement(c->at[at], which, reach, c->width, c->lows);
+        left -= here;
+        skip = 0;
+        if (++at == c->words) at = 0;
+    }
+}
+
+static bool classic_has(const weir__counters *c, const uint64_t *places) {
+    bool all = true;
+    for (unsigned j = 0; j < c->K; j++)
+        all &= (c->at[places[j] / 64] >> (places[j] % 64) & c->max) != 0;
+    return all;
+}
+
+static void classic_raise(const weir__counters *c, const uint64_t *places, unsigned level) {
+    for (unsigned j = 0; j < c->K; j++) {
+        unsigned shift = places[j] % 64;
+        uint64_t *word = &c->at[places[j] / 64], value = *word >> shift & c->max;
+        *word += (value < level ? level - value : 0) << shift;
+    }
+}
+
+/* The K cells of a key. */
+static void classic_places(const weir__counters *c, uint64_t hash, uint64_t *places) {
+    weir__probes probes = weir__probes_start(hash);
+    for (unsigned j = 0; j < c->K; j++) {
+        places[j] = place_of(c, weir__probes_next(&probes));
+        __builtin_prefetch(&c->at[places[j] / 64], 1);
+    }
+}
+
+/* Where a key's run begins; a long one is fetched beyond its first line too. */
+static uint64_t run_start(const weir__counters *c, uint64_t random) {
+    uint64_t place = place_of(c, random);
+    __builtin_prefetch(&c->at[place / 64], 1);
+    if (c->P * c->width > 64 && place / 64 + LINE_WORDS < c->words)
+        __builtin_prefetch(&c->at[place / 64 + LINE_WORDS], 1);
+    return place;
+}
+
+static size_t classic_offer(const weir__counters *c, uint64_t *rng, const weir_batch *batch,
+                            const uint8_t *levels, uint64_t *verdicts) {
+    uint64_t places[PLACES];
+    unsigned reach[CHUNK], each = c->K + 1;
+    size_t seen = 0, chunk = chunk_of(each);
+    for (size_t at = 0; at < batch->count; at += chunk) {
+        size_t n = batch->count - at < chunk ? batch->count - at : chunk;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t random = weir__rng_next(rng);
+            classic_places(c, batch->hashes[at + i], places + i * each);
+            places[i * each + c->K] = run_start(c, random);
+            reach[i] = c->reach[random % WEIR__DRAWS];
+        }
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t *key = places + i * each;
+            bool is_seen = classic_has(c, key);
+            decrement_run(c, key[c->K], reach[i]);
+            classic_raise(c, key, levels ? levels[at + i] : c->max);
+            weir__mark_seen(verdicts, at + i, is_seen);
+            seen += is_seen;
+        }
+    }
+    return seen;
+}
+
+static size_t classic_test(const weir__counters *c, const weir_batch *batch, uint64_t *verdicts) {
+    uint64_t places[PLACES];
+    size_t seen = 0, chunk = chunk_of(c->K);
+    for (size_t at = 0; at < batch->count; at += chunk) {
+        size_t n = batch->count - at < chunk ? batch->count - at : chunk;
+        for (size_t i = 0; i < n; i++) classic_places(c, batch->hashes[at + i], places + i * c->K);
+        for (size_t i = 0; i < n; i++) {
+            bool is_seen = classic_has(c, places + i * c->K);
+            weir__mark_seen(verdicts, at + i, is_seen);
+            seen += is_seen;
+        }
+    }
+    return seen;
+}
+
+/* --- block -------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t *line;
+    uint64_t rest; /* of the hash: gives the cells */
+} line_of_key;
+
+static inline line_of_key find_line(const weir__counters *c, uint64_t hash) {
+    uint64_t(*lines)[LINE_WORDS] = (void *)c->at;
+    line_of_key key;
+    key.line = lines[weir__part(hash, c->lines, &key.rest)];
+    return key;
+}
+
+/* The key's cells as the eight words of a line, all bits of each cell set. One
+ * cell to a word in turn, six bits choosing it; with 21 cells to a word it takes
+ * twelve, for six would favour some. Four bits of each mix are left over, and
+ * those of the first choose the first word. */
+static inline void find_cells(unsigned K, uint64_t rest, uint64_t cells[LINE_WORDS],
+                              unsigned width) {
+    unsigned piece = width == 3 ? 12 : 6, a_mix = 60 / piece, per_word = 64 / width;
+    memset(cells, 0, LINE_WORDS * sizeof *cells);
+    uint64_t mix = weir__mix64(rest), max = (1u << width) - 1;
+    unsigned word = (unsigned)(mix >> 61);
+    for (unsigned left = K;;) {
+        unsigned n = left < a_mix ? left : a_mix;
+        for (unsigned j = 0; j < n; j++, word++, mix >>= piece) {
+            uint64_t cell = width == 3 ? (mix & 0xfff) * per_word >> 12 : mix % per_word;
+            cells[word % LINE_WORDS] |= max << (cell * width);
+        }
+        if ((left -= n) == 0) break;
+        rest += UINT64_C(0x9e3779b97f4a7c15);
+        mix = weir__mix64(rest);
+    }
+}
+
+/* Turn a word's cells by some, around its end. */
+static inline uint64_t turn(uint64_t word, unsigned bits, unsigned width) {
+    if (width != 3) return word << bits | word >> (-bits & 63);
+    return (word << bits | word >> (63 - bits)) & INT64_MAX;
+}
+
+/* Sixteen bits for each word of a line, from two random words. */
+static inline unsigned piece_of(uint64_t first, uint64_t second, unsigned w) {
+    return (unsigned)((w < 4 ? first : second) >> (16 * (w % 4))) & 0xffff;
+}
+
+/* One key in its line, word by word: look, decrement, raise. In each word a run
+ * of P/8 cells or, in P%8 words from a random one on, of one more, is
+ * decremented; sixteen random bits choose where it starts. */
+static inline bool line_offer(const weir__counters *c, line_of_key key, uint64_t random,
+                              unsigned level, unsigned width, uint64_t lows, bool sparing) {
+    uint64_t cells[LINE_WORDS], missing = 0, second = weir__mix64(random);
+    uint64_t third = sparing ? weir__mix64(second) : 0, fourth = sparing ? weir__mix64(third) : 0;
+    const uint64_t *runs = c->runs + ((random ^ second) % LINE_WORDS);
+    find_cells(c->K, key.rest, cells, width);
+    for (unsigned w = 0; w < LINE_WORDS; w++) {
+        unsigned from = (piece_of(random, second, w) * (64 / width) >> 16) * width;
+        unsigned reach =
+            sparing ? c->reach[piece_of(third, fourth, w) % WEIR__DRAWS] : (1u << width) - 1;
+        uint64_t word = key.line[w];
+        missing |= cells[w] & lows & ~nonzero_cells(word, width, lows);
+        word = decrement(word, turn(runs[w], from, width), reach, width, lows);
+        key.line[w] = raise_cells(word, cells[w], level, width, lows);
+    }
+    return missing == 0;
+}
+
+/* The cases apart, so that the compiler knows widths and whether all keys are
+ * alike: then raising is setting. */
+static inline bool offer_width(const weir__counters *c, line_of_key key, uint64_t random,
+                               unsigned level, unsigned width, uint64_t lows) {
+    if (c->sparing) return line_offer(c, key, random, level, width, lows, true);
+    if (level == (1u << width) - 1)
+        return line_offer(c, key, random, (1u << width) - 1, width, lows, false);
+    return line_offer(c, key, random, level, width, lows, false);
+}
+
+static inline bool offer_one(const weir__counters *c, line_of_key key, uint64_t random,
+                             unsigned level) {
+    switch (c->width) {
+    case 1:
+        return line_offer(c, key, random, 1, 1, LOWS_1, false);
+    case 2:
+        return offer_width(c, key, random, level, 2, LOWS_2);
+    case 3:
+        return offer_width(c, key, random, level, 3, LOWS_3);
+    default:
+        return offer_width(c, key, random, level, 4, LOWS_4);
+    }
+}
+
+static inline bool line_test(const weir__counters *c, line_of_key key, unsigned width,
+                             uint64_t lows) {
+    uint64_t cells[LINE_WORDS], missing = 0;
+    find_cells(c->K, key.rest, cells, width);
+    for (unsigned w = 0; w < LINE_WORDS; w++)
+        missing |= cells[w] & lows & ~nonzero_cells(key.line[w], width, lows);
+    return missing == 0;
+}
+
+static inline bool test_one(const weir__counters *c, line_of_key key) {
+    switch (c->width) {
+    case 1:
+        return line_test(c, key, 1, LOWS_1);
+    case 2:
+        return line_test(c, key, 2, LOWS_2);
+    case 3:
+        return line_test(c, key, 3, LOWS_3);
+    default:
+        return line_test(c, key, 4, LOWS_4);
+    }
+}
+
+/* A line is fetched AHEAD keys before it is needed, so that the memory works
+ * while cells are computed. ring[i % AHEAD] holds key i in between. */
+static size_t block_offer(const weir__counters *c, uint64_t *rng, const weir_batch *batch,
+                          const uint8_t *levels, uint64_t *verdicts) {
+    line_of_key ring[AHEAD];
+    size_t seen = 0, n = batch->count;
+    for (size_t i = 0; i < n + AHEAD; i++) {
+        if (i >= AHEAD) {
+            unsigned level = levels ? levels[i - AHEAD] : c->max;
+            bool is_seen = offer_one(c, ring[i % AHEAD], weir__rng_next(rng), level);
+            weir__mark_seen(verdicts, i - AHEAD, is_seen);
+            seen += is_seen;
+        }
+        if (i < n) {
+            ring[i % AHEAD] = find_line(c, batch->hashes[i]);
+            __builtin_prefetch(ring[i % AHEAD].line, 1);
+        }
+    }
+    return seen;
+}
+
+static size_t block_test(const weir__counters *c, const weir_batch *batch, uint64_t *verdicts) {
+    line_of_key ring[AHEAD];
+    size_t seen = 0, n = batch->count;
+    for (size_t i = 0; i < n + AHEAD; i++) {
+        if (i >= AHEAD) {
+            bool is_seen = test_one(c, ring[i % AHEAD]);
+            weir__mark_seen(verdicts, i - AHEAD, is_seen);
+            seen += is_seen;
+        }
+        if (i < n) {
+            ring[i % AHEAD] = find_line(c, batch->hashes[i]);
+            __builtin_prefetch(ring[i % AHEAD].line, 0);
+        }
+    }
+    return seen;
+}
+
+/* --- for the filters ------------------------------------------------------------------ */
+
+size_t weir__counters_offer(const weir__counters *c, uint64_t *rng, const weir_batch *batch,
+                            const uint8_t *levels, uint64_t *verdicts) {
+    return c->block ? block_offer(c, rng, batch, levels, verdicts)
+                    : classic_offer(c, rng, batch, levels, verdicts);
+}
+
+size_t weir__counters_test(const weir__counters *c, const weir_batch *batch, uint64_t *verdicts) {
+    return c->block ? block_test(c, batch, verdicts) : classic_test(c, batch, verdicts);
+}
+
+/* The chance that a new key finds its K cells of this line non-zero, over the
+ * word in which it may begin. */
+static double line_rate(const weir__counters *c, const double shares[LINE_WORDS]) {
+    double logs[LINE_WORDS], all = 0, sum = 0;
+    for (unsigned w = 0; w < LINE_WORDS; w++) {
+        if (shares[w] == 0 && c->K >= LINE_WORDS) return 0;
+        logs[w] = shares[w] > 0 ? log(shares[w]) : -1000;
+        all += logs[w];
+    }
+    for (unsigned first = 0; first < LINE_WORDS; first++) {
+        unsigned each = c->K / LINE_WORDS;
+        double chance = each * all;
+        for (unsigned j = 0; j < c->K % LINE_WORDS; j++) chance += logs[(first + j) % LINE_WORDS];
+        sum += exp(chance);
+    }
+    return sum / LINE_WORDS;
+}
+
+/* Fill and rate from at most 4096 lines, evenly spread: keys fall on lines at
+ * random, so these stand for all, to 0.2% of the fill. */
+void weir__counters_look(const weir__counters *c, double *fill, double *fpr) {
+    uint64_t step = (c->lines + 4095) / 4096, lines = 0;
+    double filled = 0, rates = 0;
+    for (uint64_t at = 0; at < c->lines; at += step, lines++) {
+        double shares[LINE_WORDS];
+        for (unsigned w = 0; w < LINE_WORDS; w++) {
+            uint64_t word = nonzero_cells(c->at[at * LINE_WORDS + w], c->width, c->lows);
+            shares[w] = (double)__builtin_popcountll(word) / c->per_word;
+            filled += shares[w];
+        }
+        if (c->block) rates += line_rate(c, shares);
+    }
+    *fill = filled / (double)(lines * LINE_WORDS);
+    *fpr = c->block ? rates / (double)lines : pow(*fill, c->K);
+}
+
+weir_status weir__counters_check(const weir__counters *c, const char *name, weir_error *err) {
+    if (c->width != 3) return WEIR_OK; /* every other pattern of bits is a state */
+    for (uint64_t w = 0; w < c->words; w++)
+        if (c->at[w] >> 63)
+            return weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s: word %llu holds a bit of no cell",
+                              name, (unsigned long long)w);
+    return WEIR_OK;
+}

@@ -30,6 +30,14 @@
 enum { WEIR__LINE_WORDS = WEIR__LINE / 8, WEIR__K_MOST = 32, WEIR__DRAWS = 1024 };
 #define WEIR__P_MOST 1000000
 
+/* block: how eight of a key's cells are chosen, one in each word. A piece of its
+ * mixes chooses a cell: from which of three mixes, and how far up. */
+typedef struct {
+    uint64_t from[3][WEIR__LINE_WORDS]; /* all ones, or zero */
+    uint64_t shift[WEIR__LINE_WORDS];
+    uint64_t wanted[WEIR__LINE_WORDS]; /* max, or zero past the key's last cell */
+} weir__cell_choice;
+
 typedef struct {
     uint64_t *at; /* the words */
     uint64_t words, lines, cells;
@@ -40,6 +48,7 @@ typedef struct {
     /* block: the low bits of the run in each word, P/8 cells or one more; eight
      * beginnings, so that the words with one more can start anywhere */
     uint64_t runs[2 * WEIR__LINE_WORDS];
+    weir__cell_choice choices[WEIR__K_MOST / WEIR__LINE_WORDS];
     bool block, sparing;
     uint8_t reach[WEIR__DRAWS]; /* sparing: the highest value that a draw decrements */
 } weir__counters;

@@ -13,14 +13,14 @@
 #include "filter/decay.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LINE_WORDS = WEIR__LINE_WORDS };
 
 weir__decay weir__decay_of(bool block, unsigned max, uint64_t bytes) {
-    uint64_t words = block ? LINE_WORDS : bytes / 8;
-    weir__decay d = {.block = block, .max = max};
-    d.m = (double)(words * (64 / weir__counter_width(max)));
+    uint64_t words = block ? LINE_WORDS : bytes / 8, per_word = 64 / weir__counter_width(max);
+    weir__decay d = {.block = block, .max = max, .m = (double)(words * per_word)};
     for (unsigned v = 0; v < max; v++) d.above[v] = 1;
     return d;
 }
@@ -59,40 +59,53 @@ static matrix product(const matrix *a, const matrix *b, unsigned max) {
     return c;
 }
 
-/* The share of zeros when `start` has gone through n steps. The powers of one
- * matrix commute, so they are applied as they come up. */
-static double zeros_after(const weir__decay *d, double k, double p, double n,
-                          const double start[WEIR__LEVELS]) {
-    double now[WEIR__LEVELS];
+/* Row 0 of the n-th power: what each start value adds to the zeros after n
+ * keys. The powers of one matrix commute, so they are applied as they come up. */
+static void zeros_row(const weir__decay *d, double k, double p, double n,
+                      double row[WEIR__LEVELS]) {
     matrix power = step_of(d, k, p);
-    memcpy(now, start, sizeof now);
+    memset(row, 0, WEIR__LEVELS * sizeof *row);
+    row[0] = 1;
     for (uint64_t left = n < 0x1p62 ? (uint64_t)n : (uint64_t)1 << 62; left; left /= 2) {
-        for (unsigned i = 0; i <= d->max && left % 2; i++) {
+        for (unsigned j = d->max + 1; j-- > 0 && left % 2;) {
             double sum = 0;
-            for (unsigned j = i; j <= d->max; j++) sum += power.at[i][j] * now[j];
-            now[i] = sum;
+            for (unsigned i = 0; i <= j; i++) sum += row[i] * power.at[i][j];
+            row[j] = sum;
         }
         power = product(&power, &power, d->max);
     }
-    return now[0];
+}
+
+/* The chance of zero, given that row and a level that the cell was set to: it
+ * had been decremented like any other, then was raised to the level at least. */
+static double zero_from(const weir__decay *d, const double limit[WEIR__LEVELS], double p,
+                        unsigned level, const double row[WEIR__LEVELS]) {
+    double sum = 0;
+    for (unsigned v = level; v <= d->max; v++) {
+        double next = v < d->max ? (1 - d->spared[v + 1]) * p * (limit[v + 1] - limit[v]) : 0;
+        sum += row[v] * (limit[v] + next);
+    }
+    return sum;
 }
 
 double weir__decay_forgotten(const weir__decay *d, double cells, double K, double P, unsigned level,
                              double gap) {
-    double k = K / cells, p = P / cells, limit[WEIR__LEVELS], start[WEIR__LEVELS] = {0};
+    double k = K / cells, p = P / cells, limit[WEIR__LEVELS], row[WEIR__LEVELS];
     weir__decay_limit(d, k, p, limit);
-    /* it was decremented like any other cell, then raised to its level at least */
-    for (unsigned v = level; v <= d->max; v++) {
-        double next = v < d->max ? (1 - d->spared[v + 1]) * p * (limit[v + 1] - limit[v]) : 0;
-        start[v] = limit[v] + next;
-    }
-    return zeros_after(d, k, p, gap, start);
+    zeros_row(d, k, p, gap, row);
+    return zero_from(d, limit, p, level, row);
 }
 
 double weir__decay_zeros_after(const weir__decay *d, double cells, double K, double P, double n) {
-    double start[WEIR__LEVELS];
-    for (unsigned v = 0; v < WEIR__LEVELS; v++) start[v] = 1;
-    return zeros_after(d, K / cells, P / cells, n, start);
+    double row[WEIR__LEVELS], sum = 0;
+    zeros_row(d, K / cells, P / cells, n, row);
+    for (unsigned v = 0; v <= d->max; v++) sum += row[v];
+    return sum;
+}
+
+double weir__decay_fnr(const weir__decay *d, double cells, double K, double P, unsigned level,
+                       double gap) {
+    return -expm1(K * log1p(-weir__decay_forgotten(d, cells, K, P, level, gap)));
 }
 
 /* --- two cells ---------------------------------------------------------------------- */
@@ -248,4 +261,97 @@ unsigned weir__decay_least_p(const weir__decay *d, unsigned K, double fpr) {
     double P = ceil(fmax(1, printed * 0.98 - 1));
     while (P <= most && weir__decay_bound(d, K, (unsigned)P) > fpr) P++;
     return P <= most ? (unsigned)P : 0;
+}
+
+/* --- planning ------------------------------------------------------------------------- */
+
+/* The mean chance of a false negative over gaps of every magnitude up to where
+ * nothing is remembered. */
+static double mean_fnr(const weir__decay_goal *goal, unsigned K, unsigned P) {
+    const weir__decay *d = &goal->usual;
+    const int magnitudes = 24;
+    double k = K / goal->cells, p = P / goal->cells, limit[WEIR__LEVELS], row[WEIR__LEVELS];
+    double sum = 0;
+    weir__decay_limit(d, k, p, limit);
+    for (int i = 0; i < magnitudes; i++) {
+        zeros_row(d, k, p, ceil(goal->cells * ldexp(1, -i)), row);
+        for (unsigned level = 1; level <= d->max; level++)
+            if (goal->weights[level] > 0)
+                sum -= goal->weights[level] * expm1(K * log1p(-zero_from(d, limit, p, level, row)));
+    }
+    return sum / magnitudes;
+}
+
+weir__decay_pair weir__decay_plan(const weir__decay_goal *goal) {
+    weir__decay_pair best = {0, 0};
+    double least = 2;
+    for (unsigned K = 1; K <= WEIR__K_MOST; K++) {
+        unsigned P = weir__decay_least_p(&goal->bound, K, goal->fpr);
+        if (P == 0) continue;
+        double fnr = mean_fnr(goal, K, P);
+        if (fnr < least) least = fnr, best.K = K, best.P = P;
+        if (best.K && K > 2 * best.K + 2) break;
+    }
+    return best;
+}
+
+/* The K with the fewest false negatives among those for which P suffices. */
+static unsigned best_k_for_p(const weir__decay_goal *goal, unsigned P) {
+    unsigned best = 0;
+    double least = 2;
+    for (unsigned K = 1; K <= WEIR__K_MOST; K++) {
+        if (weir__decay_bound(&goal->bound, K, P) > goal->fpr) continue;
+        double fnr = mean_fnr(goal, K, P);
+        if (fnr < least) least = fnr, best = K;
+    }
+    return best;
+}
+
+static weir_status no_such_pair(weir_filter *filter, const weir__counters *c, int opt_k, int opt_p,
+                                const weir__decay_goal *goal, weir_error *err) {
+    char rate[32], can[32];
+    const weir__decay *d = &goal->bound;
+    if (c->K && c->P) {
+        unsigned enough = weir__decay_least_p(d, c->K, goal->fpr);
+        char more[32] = "another k";
+        if (enough) snprintf(more, sizeof more, "p=%u", enough);
+        return weir__opt_fail(filter, opt_p, err,
+                              "k=%u, p=%u allow a false positive rate of %s, above fpr=%s; try %s",
+                              c->K, c->P, weir_print_rate(can, weir__decay_bound(d, c->K, c->P)),
+                              weir_print_rate(rate, goal->fpr), more);
+    }
+    if (c->P)
+        return weir__opt_fail(filter, opt_p, err, "p=%u keeps no k under fpr=%s; raise p", c->P,
+                              weir_print_rate(rate, goal->fpr));
+    return weir__opt_fail(filter, c->K ? opt_k : WEIR__OPT_FPR, err,
+                          "fpr=%s is out of reach with %s of %.0f cells%s%u; try %s",
+                          weir_print_rate(rate, goal->fpr), d->block ? "lines" : "an array", d->m,
+                          c->K ? " and k=" : " and k up to ", c->K ? c->K : WEIR__K_MOST,
+                          d->block ? "layout=classic or a smaller max"
+                                   : "another k or more memory");
+}
+
+weir_status weir__decay_settle(weir_filter *filter, weir__counters *c, int opt_k, int opt_p,
+                               const weir__decay_goal *goal, weir_error *err) {
+    const weir__decay *d = &goal->bound;
+    c->K = (unsigned)weir__opt_whole(filter, opt_k);
+    c->P = (unsigned)weir__opt_whole(filter, opt_p);
+    weir__decay_pair pair = {c->K, c->P};
+    if (c->P > d->m)
+        return weir__opt_fail(filter, opt_p, err, "p=%u is more than the %.0f cells %s", c->P, d->m,
+                              d->block ? "of a line" : "there are");
+    if (c->K && c->P) {
+        if (weir__decay_bound(d, c->K, c->P) > goal->fpr * (1 + 1e-9)) pair.P = 0;
+    } else if (c->K) {
+        pair.P = weir__decay_least_p(d, c->K, goal->fpr);
+    } else if (c->P) {
+        pair.K = best_k_for_p(goal, c->P);
+    } else {
+        pair = weir__decay_plan(goal);
+    }
+    if (!pair.K || !pair.P) return no_such_pair(filter, c, opt_k, opt_p, goal, err);
+    c->K = pair.K, c->P = pair.P;
+    weir__opt_resolve(filter, opt_k, pair.K);
+    weir__opt_resolve(filter, opt_p, pair.P);
+    return WEIR_OK;
 }

@@ -62,4 +62,30 @@ double weir__decay_bound(const weir__decay *d, unsigned K, unsigned P);
 /* The least P that keeps the bound under fpr; 0 if there is none. */
 unsigned weir__decay_least_p(const weir__decay *d, unsigned K, double fpr);
 
+/* The chance that a key of this level is called NEW although it came by with
+ * `gap` other keys between. cells: of the whole filter. */
+double weir__decay_fnr(const weir__decay *d, double cells, double K, double P, unsigned level,
+                       double gap);
+
+/* What K and P are to be good for: the bound must hold under one mix of levels,
+ * false negatives be few under another. */
+typedef struct {
+    weir__decay bound, usual;
+    double weights[WEIR__LEVELS]; /* of false negatives, by level; they add up to 1 */
+    double cells;                 /* of the whole filter */
+    double fpr;
+} weir__decay_goal;
+
+typedef struct {
+    unsigned K, P;
+} weir__decay_pair;
+
+/* K and its least P for the fewest false negatives over gaps of every magnitude;
+ * K = 0 if no pair keeps the bound. */
+weir__decay_pair weir__decay_plan(const weir__decay_goal *goal);
+
+/* Give c its K and P: those of the options at these places, checked, or the best. */
+weir_status weir__decay_settle(weir_filter *filter, weir__counters *c, int opt_k, int opt_p,
+                               const weir__decay_goal *goal, weir_error *err);
+
 #endif

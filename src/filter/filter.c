@@ -13,6 +13,7 @@
     X(bloom)                                                                                       \
     X(stable)                                                                                      \
     X(reservoir)                                                                                   \
+    X(importance)                                                                                  \
     X(horizontal)                                                                                  \
     X(vertical)                                                                                    \
     X(tree)

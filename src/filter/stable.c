@@ -140,28 +140,17 @@ unsigned weir__stable_least_p(const weir__stable_shape *s, unsigned K, double fp
     return weir__decay_least_p(&d, K, fpr);
 }
 
-/* The mean chance of a false negative over gaps of every magnitude up to where
- * nothing is remembered. */
-static double mean_fnr(double cells, unsigned max, unsigned K, unsigned P) {
-    double sum = 0;
-    const int magnitudes = 24;
-    for (int i = 0; i < magnitudes; i++)
-        sum += weir__stable_fnr(cells, K, P, max, ceil(cells * ldexp(1, -i)), 0);
-    return sum / magnitudes;
+static weir__decay_goal goal_of(const weir__stable_shape *s, double cells, double fpr) {
+    weir__decay_goal goal = {
+        .bound = decay_of(s), .usual = decay_of(s), .cells = cells, .fpr = fpr};
+    goal.weights[s->max] = 1;
+    return goal;
 }
 
 weir__stable_pair weir__stable_plan(const weir__stable_shape *s, double cells, double fpr) {
-    weir__stable_pair best = {0, 0};
-    double least = 2;
-    for (unsigned K = 1; K <= WEIR__K_MOST; K++) {
-        if (weir__stable_p(s->m, K, s->max, fpr) > fmin(s->m, WEIR__P_MOST)) continue;
-        unsigned P = weir__stable_least_p(s, K, fpr);
-        if (P == 0) continue;
-        double fnr = mean_fnr(cells, s->max, K, P);
-        if (fnr < least) least = fnr, best.K = K, best.P = P;
-        if (best.K && K > 2 * best.K + 2) break;
-    }
-    return best;
+    weir__decay_goal goal = goal_of(s, cells, fpr);
+    weir__decay_pair pair = weir__decay_plan(&goal);
+    return (weir__stable_pair){pair.K, pair.P};
 }
 
 weir__stable_shape weir__stable_shape_of(bool block, unsigned max, uint64_t bytes) {
@@ -172,73 +161,15 @@ weir__stable_shape weir__stable_shape_of(bool block, unsigned max, uint64_t byte
 
 /* --- creation ---------------------------------------------------------------- */
 
-static weir_status no_such_pair(const stable_filter *f, const weir__stable_shape *s,
-                                weir_error *err) {
-    char rate[32], can[32];
-    double fpr = weir__opt_rate(&f->base, WEIR__OPT_FPR);
-    if (f->c.K && f->c.P)
-        return weir__opt_fail(
-            &f->base, OPT_P, err,
-            "k=%u, p=%u allow a false positive rate of %s, above fpr=%s; try p=%u", f->c.K, f->c.P,
-            weir_print_rate(can, weir__stable_bound(s, f->c.K, f->c.P)), weir_print_rate(rate, fpr),
-            weir__stable_least_p(s, f->c.K, fpr));
-    if (f->c.P)
-        return weir__opt_fail(&f->base, OPT_P, err, "p=%u keeps no k under fpr=%s; raise p", f->c.P,
-                              weir_print_rate(rate, fpr));
-    return weir__opt_fail(&f->base, f->c.K ? OPT_K : WEIR__OPT_FPR, err,
-                          "fpr=%s is out of reach with %s of %.0f cells%s%u; try %s",
-                          weir_print_rate(rate, fpr), s->block ? "lines" : "an array", s->m,
-                          f->c.K ? " and k=" : " and k up to ", f->c.K ? f->c.K : WEIR__K_MOST,
-                          s->block ? "layout=classic or a smaller max"
-                                   : "another k or more memory");
-}
-
-/* The K with the fewest false negatives among those for which P suffices. */
-static unsigned best_k_for_p(const weir__stable_shape *s, double cells, unsigned P, double fpr) {
-    unsigned best = 0;
-    double least = 2;
-    for (unsigned K = 1; K <= WEIR__K_MOST; K++) {
-        if (weir__stable_bound(s, K, P) > fpr) continue;
-        double fnr = mean_fnr(cells, s->max, K, P);
-        if (fnr < least) least = fnr, best = K;
-    }
-    return best;
-}
-
-static weir_status settle_k_and_p(stable_filter *f, weir_error *err) {
-    uint64_t bytes = f->c.words * 8;
-    weir__stable_shape s = weir__stable_shape_of(f->c.block, f->c.max, bytes);
-    double fpr = weir__opt_rate(&f->base, WEIR__OPT_FPR);
-    double cells = (double)f->c.cells;
-    f->c.K = (unsigned)weir__opt_whole(&f->base, OPT_K);
-    f->c.P = (unsigned)weir__opt_whole(&f->base, OPT_P);
-    weir__stable_pair pair = {f->c.K, f->c.P};
-    if (f->c.P > s.m)
-        return weir__opt_fail(&f->base, OPT_P, err, "p=%u is more than the %.0f cells %s", f->c.P,
-                              s.m, f->c.block ? "of a line" : "there are");
-    if (f->c.K && f->c.P) {
-        if (weir__stable_bound(&s, f->c.K, f->c.P) > fpr * (1 + 1e-9)) pair.P = 0;
-    } else if (f->c.K) {
-        pair.P = weir__stable_least_p(&s, f->c.K, fpr);
-    } else if (f->c.P) {
-        pair.K = best_k_for_p(&s, cells, f->c.P, fpr);
-    } else {
-        pair = weir__stable_plan(&s, cells, fpr);
-    }
-    if (!pair.K || !pair.P) return no_such_pair(f, &s, err);
-    f->c.K = pair.K, f->c.P = pair.P;
-    weir__opt_resolve(&f->base, OPT_K, pair.K);
-    weir__opt_resolve(&f->base, OPT_P, pair.P);
-    return WEIR_OK;
-}
-
 static weir_status create(weir_filter *filter, weir_error *err) {
     stable_filter *f = (stable_filter *)filter;
     bool block = weir__opt_whole(filter, OPT_LAYOUT) == 1;
     unsigned width = (unsigned)weir__opt_whole(filter, OPT_MAX) + 1;
     uint64_t bytes =
         weir__counters_shape(&f->c, block, width, weir__opt_whole(filter, WEIR__OPT_MEMORY));
-    weir_status status = settle_k_and_p(f, err);
+    weir__stable_shape s = weir__stable_shape_of(block, f->c.max, bytes);
+    weir__decay_goal goal = goal_of(&s, (double)f->c.cells, weir__opt_rate(filter, WEIR__OPT_FPR));
+    weir_status status = weir__decay_settle(filter, &f->c, OPT_K, OPT_P, &goal, err);
     if (status == WEIR_OK) status = weir__filter_map(filter, bytes, err);
     if (status == WEIR_OK) weir__counters_begin(&f->c, filter->cells);
     return status;

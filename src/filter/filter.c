@@ -14,6 +14,7 @@
     X(stable)                                                                                      \
     X(reservoir)                                                                                   \
     X(importance)                                                                                  \
+    X(buffer)                                                                                      \
     X(horizontal)                                                                                  \
     X(vertical)                                                                                    \
     X(tree)

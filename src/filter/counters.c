@@ -432,11 +432,15 @@ LINES_FOR(wide, WIDE)
 LINES_FOR(wider, WIDER)
 #undef LINES_FOR
 
+/* The verdicts are the same; the tests hold them against each other by lowering this. */
 enum { ANY, AVX2, AVX512 };
+int weir__counters_cpu = AVX512;
+
 static int best_cpu(void) {
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    return avx512 ? AVX512 : avx2 ? AVX2 : ANY;
+    int best = avx512 ? AVX512 : avx2 ? AVX2 : ANY;
+    return best < weir__counters_cpu ? best : weir__counters_cpu;
 }
 #endif
 

@@ -71,6 +71,10 @@ size_t weir__counters_offer(const weir__counters *c, uint64_t *rng, const weir_b
                             const uint8_t *levels, uint64_t *verdicts);
 size_t weir__counters_test(const weir__counters *c, const weir_batch *batch, uint64_t *verdicts);
 
+#if defined(__x86_64__)
+extern int weir__counters_cpu; /* for tests: 0 any processor, 1 AVX2, 2 AVX-512 at most */
+#endif
+
 /* The share of non-zero cells, and the false positive rate of the next new key. */
 void weir__counters_look(const weir__counters *c, double *fill, double *fpr);
 

@@ -155,6 +155,10 @@ static void test_twin(void **state) {
             snprintf(spec, sizeof spec, "importance:memory=2000,seed=9,layout=%s,%s", layouts[l],
                      more[i]);
             compare_with_twin(spec);
+#if defined(__x86_64__)
+            for (weir__counters_cpu = 0; weir__counters_cpu < 2; weir__counters_cpu++)
+                if (l) compare_with_twin(spec);
+#endif
         }
 }
 

@@ -488,15 +488,12 @@ static int open_streams(dedup *d) {
 static int check_importance(const dedup *d) {
     const char *field = d->settings->from.in.number_field;
     weir_filter_info info;
-    const weir_kind *kind;
     weir_filter_get_info(d->filter, &info);
-    for (size_t i = 0; (kind = weir_filter_kind(i)) && strcmp(kind->name, info.name) != 0;) i++;
-    bool uses = kind && kind->uses_importance;
-    if (field && !uses)
+    if (field && !info.uses_importance)
         return cli_error("--importance goes with --filter importance; to '%s' all records are "
                          "alike",
                          info.name);
-    if (uses && !field)
+    if (info.uses_importance && !field)
         cli_warn("without --importance all records are as important as can be, and '%s' is no "
                  "better than 'stable'",
                  info.name);

@@ -594,6 +594,34 @@ static void test_batches(void **state) {
     }
 }
 
+/* Slices and trees hand importances on to the filters in them: one slice, or a
+ * tree that is a root, does what its filter does. */
+static void test_inside_others(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "horizontal:memory=8K,fpr=10%,seed=1,slices=1,of=(importance)",
+        "tree:memory=8K,fpr=10%,seed=1,levels=1,of=(importance)"};
+    for (int s = 0; s < 2; s++) {
+        weir_filter *f = make_filter(specs[s]);
+        weir_filter_info info;
+        double lost[2] = {0};
+        offer_even(f, 1, 0, 30000);
+        for (uint64_t i = 0; i < 300; i++) {
+            for (int high = 0; high < 2; high++)
+                offer_rated(f, test_word(50 + (unsigned)high, i), high ? 999 : 1);
+            offer_even(f, 1, 40000 + 100 * i, 100);
+            for (int high = 0; high < 2; high++)
+                lost[high] += !test_hash(f, test_word(50 + (unsigned)high, i));
+        }
+        printf("# %s: forgotten %.0f of the unimportant, %.0f of the important\n", specs[s],
+               lost[0], lost[1]);
+        assert_true(lost[0] > 2 * lost[1] + 20);
+        weir_filter_get_info(f, &info);
+        assert_true(info.uses_importance);
+        weir_filter_free(f);
+    }
+}
+
 static void test_test(void **state) {
     (void)state;
     for (int i = 0; i < SOME; i++) expect_test_agrees(some[i]);
@@ -641,6 +669,7 @@ int main(void) {
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_inside_others),
         cmocka_unit_test(test_test),
         cmocka_unit_test(test_survival),
     };

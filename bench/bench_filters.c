@@ -129,16 +129,17 @@ typedef struct contestant {
     char label[48];
     uint64_t bytes;
     double bound;
-    weir_filter *filter; /* or */
-    struct bloom *bloom; /* or */
-    uint64_t *lines;     /* the machine itself */
-    unsigned ahead;      /* lines asked for ahead */
-    bool single;         /* offer the keys one by one */
-    bool forgets;        /* it has a steady state */
+    weir_filter *filter;       /* or */
+    struct bloom *bloom;       /* or */
+    uint64_t *lines;           /* the machine itself */
+    unsigned ahead;            /* lines asked for ahead */
+    const double *importances; /* of a block's keys, for filters that look at them */
+    bool single;               /* offer the keys one by one */
+    bool forgets;              /* it has a steady state */
 } contestant;
 
 static void offer_batch(const contestant *c, key_block *block) {
-    weir_batch batch = {.count = BLOCK, .hashes = block->key};
+    weir_batch batch = {.count = BLOCK, .hashes = block->key, .importances = c->importances};
     weir_filter_offer_batch(c->filter, &batch, block->verdicts);
 }
 
@@ -146,6 +147,7 @@ static void offer_single(const contestant *c, key_block *block) {
     memset(block->verdicts, 0, sizeof block->verdicts);
     for (unsigned i = 0; i < BLOCK; i++) {
         weir_batch batch = {.count = 1, .hashes = block->key + i};
+        if (c->importances) batch.importances = c->importances + i;
         uint64_t verdict;
         weir_filter_offer_batch(c->filter, &batch, &verdict);
         block->verdicts[i / 64] |= verdict << (i % 64);
@@ -524,7 +526,15 @@ static void run_bout(bout *b, const contestant *machine) {
 
 /* ---- who takes part ---- */
 
-static void bench_filter(const char *label, const char *spec, const contestant *machine) {
+/* Importances for the keys of a block, the same for each: any numbers will do. */
+static const double *importances_for(const weir_kind *kind) {
+    static double importances[BLOCK];
+    for (unsigned i = 0; i < BLOCK; i++) importances[i] = (double)(bench_mix(i) >> 11) * 0x1p-53;
+    return kind->uses_importance ? importances : NULL;
+}
+
+static void bench_filter(const char *label, const char *spec, const weir_kind *kind,
+                         const contestant *machine) {
     weir_filter *filter;
     weir_error err;
     if (weir_filter_new(&filter, spec, &err)) bench_die("%s: %s", spec, err.message);
@@ -535,6 +545,7 @@ static void bench_filter(const char *label, const char *spec, const contestant *
     b.batched.filter = filter;
     b.batched.bytes = machine->bytes;
     b.batched.bound = info.fpr_bound;
+    b.batched.importances = importances_for(kind);
     b.batched.forgets = strcmp(info.name, "bloom") != 0;
     b.single = b.batched;
     b.single.single = true;
@@ -557,7 +568,7 @@ static void bench_kind(const weir_kind *kind, const contestant *machine, const c
         snprintf(label, sizeof label, "%s%s%.*s", kind->name, length ? " " : "", length, choices);
         snprintf(spec, sizeof spec, "%s:memory=%" PRIu64 ",fpr=%s,seed=1%s%.*s", kind->name,
                  machine->bytes, fpr, length ? ",layout=" : "", length, choices);
-        bench_filter(label, spec, machine);
+        bench_filter(label, spec, kind, machine);
         choices += length + (choices[length] == '|');
     } while (*choices);
 }

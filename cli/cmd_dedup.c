@@ -71,6 +71,7 @@ static const opt_entry dedup_table[] = {
      "Make the run repeatable: same input, same verdicts.",
      "Without it a seed is drawn from the system, so that nobody can prepare records that "
      "collide. Filters that are to be merged need the same one."},
+    READ_IMPORTANCE_ROW,
 
     READ_RECORD_ROWS,
     READ_KEY_ROWS,
@@ -295,6 +296,11 @@ static const opt_section dedup_sections[] = {
      "\n"
      "    weir dedup --format json --key .id --window 1h --time .at --time-format iso \\\n"
      "        --emit seen events.json\n"
+     "\n"
+     "Payments once, in memory for a fraction of them; large ones are the last to be forgotten:\n"
+     "\n"
+     "    weir dedup --format csv --header --key id --memory 1M --fpr 0.1% \\\n"
+     "        --filter importance --importance amount payments.csv > once.csv\n"
      "\n"
      "Only what was not in yesterday's log either:\n"
      "\n"

@@ -68,6 +68,7 @@ typedef struct {
     uint64_t *verdicts, *drop, *compact; /* bits */
     uint64_t *hashes;
     int64_t *times;
+    double *importances;
     uint8_t *kinds;
 } dedup;
 
@@ -136,24 +137,25 @@ static bool make_room(dedup *d, size_t count) {
     if (hashes) d->hashes = hashes;
     void *times = realloc(d->times, room * sizeof *d->times);
     if (times) d->times = times;
+    void *importances = realloc(d->importances, room * sizeof *d->importances);
+    if (importances) d->importances = importances;
     void *kinds = realloc(d->kinds, room);
     if (kinds) d->kinds = kinds;
-    if (!verdicts || !drop || !compact || !hashes || !times || !kinds) return false;
+    if (!verdicts || !drop || !compact || !hashes || !times || !importances || !kinds) return false;
     d->room = room;
     return true;
 }
 
 /* Verdicts on keys; times that the caller does not know are filled in here. */
-static void judge(dedup *d, const uint64_t *hashes, const int64_t *times, size_t count,
-                  uint64_t *verdicts) {
+static void judge(dedup *d, weir_batch keys, uint64_t *verdicts) {
+    size_t count = keys.count;
     if (!count) return;
     if (d->arrival_times) {
         int64_t now = clock_now(CLOCK_REALTIME);
         if (now > d->point.newest) d->point.newest = now;
         for (size_t i = 0; i < count; i++) d->times[i] = d->point.newest;
-        times = d->times;
+        keys.times = d->times;
     }
-    weir_batch keys = {.count = count, .hashes = hashes, .times = times};
     size_t seen = weir_filter_offer_batch(d->filter, &keys, verdicts);
     if (d->audit) weir_audit_observe(d->audit, &keys, verdicts);
     d->point.counts.seen += seen;
@@ -199,6 +201,7 @@ static size_t pick(dedup *d, const stream_batch *b) {
         if (kind != STREAM_RECORD_OK) continue;
         d->hashes[n] = b->hashes[i];
         d->times[n] = time;
+        if (b->numbers) d->importances[n] = b->numbers[i];
         n++;
     }
     return n;
@@ -222,7 +225,10 @@ static bool passes(dedup *d, uint8_t kind) {
 static stream_status take_mixed(dedup *d, const stream_batch *b, stream_error *err) {
     size_t words = WEIR_VERDICT_WORDS(b->count), next = 0;
     emit_mode mode = d->settings->emit;
-    judge(d, d->hashes, b->times ? d->times : NULL, pick(d, b), d->compact);
+    weir_batch keys = {.count = pick(d, b), .hashes = d->hashes};
+    if (b->times) keys.times = d->times;
+    if (b->numbers) keys.importances = d->importances;
+    judge(d, keys, d->compact);
     memset(d->verdicts, 0, words * 8);
     memset(d->drop, 0, words * 8);
     for (size_t i = 0; i < b->count; i++) {
@@ -242,7 +248,8 @@ static stream_status take_mixed(dedup *d, const stream_batch *b, stream_error *e
 }
 
 static stream_status take_plain(dedup *d, const stream_batch *b, stream_error *err) {
-    judge(d, b->hashes, NULL, b->count, d->verdicts);
+    weir_batch keys = {.count = b->count, .hashes = b->hashes, .importances = b->numbers};
+    judge(d, keys, d->verdicts);
     return emit(d, b, NULL, err);
 }
 
@@ -476,9 +483,26 @@ static int open_streams(dedup *d) {
     return run_output_open(&d->output, s, in.threads > 1, d->resumed ? &d->point.mark : NULL);
 }
 
+/* Importance is for a filter that looks at it. */
+static int check_importance(const dedup *d) {
+    const char *field = d->settings->from.in.number_field;
+    weir_filter_info info;
+    weir_filter_get_info(d->filter, &info);
+    if (field && !info.uses_importance)
+        return cli_error("--importance goes with --filter importance; to '%s' all records are "
+                         "alike",
+                         info.name);
+    if (info.uses_importance && !field)
+        cli_warn("without --importance all records are as important as can be, and '%s' is no "
+                 "better than 'stable'",
+                 info.name);
+    return EXIT_DONE;
+}
+
 static int begin(dedup *d) {
     d->point.newest = INT64_MIN;
     int code = get_filter(d);
+    if (code == EXIT_DONE) code = check_importance(d);
     if (code == EXIT_DONE) code = begin_audit(d);
     if (code == EXIT_DONE) code = open_streams(d);
     if (code != EXIT_DONE) return code;
@@ -557,6 +581,7 @@ static void release(dedup *d) {
     free(d->compact);
     free(d->hashes);
     free(d->times);
+    free(d->importances);
     free(d->kinds);
     state_lock_drop(&d->lock);
 }

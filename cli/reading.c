@@ -79,6 +79,10 @@ int reading_option(reading *r, int id, const char *value) {
     case READ_TIME_FORMAT:
         r->in.time_format = value;
         break;
+    case READ_IMPORTANCE:
+        r->in.number_field = value;
+        r->in.number_option = "--importance";
+        break;
     case READ_PROGRESS:
         r->progress = PROGRESS_ON;
         break;
@@ -98,6 +102,9 @@ static int check_together(const reading *r) {
     if (r->in.terminator == 0 && !lines) return cli_error("-z goes with --format lines or json");
     if (r->in.key && !table && r->in.format != STREAM_JSON)
         return cli_error("--key goes with --format csv, tsv or json; lines have no columns");
+    if (r->in.number_field && !table && r->in.format != STREAM_JSON)
+        return cli_error("%s goes with --format csv, tsv or json; lines have no columns",
+                         r->in.number_option);
     return EXIT_DONE;
 }
 

@@ -39,6 +39,7 @@ enum {
     READ_BAD,
     READ_TIME,
     READ_TIME_FORMAT,
+    READ_IMPORTANCE,
     READ_PROGRESS,
     READ_QUIET,
     READ_THREADS
@@ -169,6 +170,21 @@ enum {
             "pattern is "                                                                          \
             "one of strptime(3), with %f for a fraction of a second. Without a zone times are "    \
             "UTC."                                                                                 \
+    }
+
+#define READ_IMPORTANCE_ROW                                                                        \
+    {                                                                                              \
+        READ_IMPORTANCE, "importance", 0, OPT_VALUE, "FIELD", NULL, NULL, "Filter", false,         \
+            "The column or JSON path that says how much a record matters.",                        \
+            "For `--filter importance`, which remembers longer what matters more. Any number, "    \
+            "larger for "                                                                          \
+            "what matters more; what it means is said by the filter's `scale`. A record without "  \
+            "it is "                                                                               \
+            "treated by `--on-missing`, one in which it is not a number by `--on-bad`, and both "  \
+            "are "                                                                                 \
+            "counted. With `scale=linear` or `log` what is outside of `low` to `high` counts as "  \
+            "the "                                                                                 \
+            "nearer of the two; `weir inspect` shows how many were."                               \
     }
 
 #define READ_PROGRESS_ROWS                                                                         \

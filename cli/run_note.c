@@ -36,7 +36,7 @@ typedef struct {
     char value[VALUE_MOST];
 } noted_option;
 
-enum { NOTED = 16 };
+enum { NOTED = 20 };
 
 static void note_option(noted_option *list, size_t *count, const char *name, bool of_key,
                         const char *value) {
@@ -66,6 +66,7 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
     note_option(list, &n, "header", false, yes_no(s->from.in.header));
     note_option(list, &n, "time", true, s->from.in.time_field);
     note_option(list, &n, "time-format", false, s->from.in.time_format);
+    note_option(list, &n, "importance", false, s->from.in.number_field);
     note_option(list, &n, "lateness", false, s->lateness < 0 ? "" : late);
     note_option(list, &n, "on-missing", false, actions[s->from.on_missing]);
     note_option(list, &n, "on-bad", false, actions[s->from.on_bad]);

@@ -149,13 +149,17 @@ WEIR_API uint64_t weir_filter_hash(const weir_filter *filter, const void *key, s
 
 /* A batch of keys by their hashes. Zero-fill it and set what you have.
  * Times matter to filters with a window given as a duration (nanoseconds on
- * any clock that does not run backwards; NULL: now, for the whole batch). */
+ * any clock that does not run backwards; NULL: now, for the whole batch).
+ * Importances matter to filters of which uses_importance is true: any numbers, more
+ * important ones larger. One that is not a number counts as the lowest. Testing
+ * does not look at them. */
 typedef struct {
     size_t count;
     const uint64_t *hashes; /* count hashes from weir_filter_hash() */
     const int64_t *times;   /* count times, or NULL */
     const uint64_t
         *producers; /* who sent each: chooses the leaf of a tree; or NULL: the key does */
+    const double *importances; /* count importances, or NULL: all as important as can be */
 } weir_batch;
 
 /* Number of 64-bit words that hold the verdicts of n keys. */
@@ -201,15 +205,16 @@ WEIR_API weir_status weir_filter_merge(weir_filter *into, const weir_filter *fro
 
 /* What a filter is and how it stands. */
 typedef struct {
-    const char *name; /* of the kind: "recent" */
-    uint64_t seed;    /* the seed in use, drawn or given */
-    uint64_t memory;  /* bytes held by the filter: its cells and a few KiB of tables */
-    uint64_t offered; /* keys offered since creation or clear */
-    uint64_t seen;    /* of these, called SEEN */
-    double fill;      /* share of the cells in use, 0 to 1 */
-    double fpr_bound; /* the bound that was asked for */
-    double fpr_now;   /* false positive rate of the next new key, from the fill */
-    bool overfull;    /* it has begun to forget, or (bloom) is over its capacity */
+    const char *name;     /* of the kind: "recent" */
+    uint64_t seed;        /* the seed in use, drawn or given */
+    uint64_t memory;      /* bytes held by the filter: its cells and a few KiB of tables */
+    uint64_t offered;     /* keys offered since creation or clear */
+    uint64_t seen;        /* of these, called SEEN */
+    double fill;          /* share of the cells in use, 0 to 1 */
+    double fpr_bound;     /* the bound that was asked for */
+    double fpr_now;       /* false positive rate of the next new key, from the fill */
+    bool overfull;        /* it has begun to forget, or (bloom) is over its capacity */
+    bool uses_importance; /* it looks at the importances of a batch, or a filter in it does */
 } weir_filter_info;
 
 WEIR_API void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info);
@@ -383,7 +388,8 @@ typedef struct {
     const char *advice;  /* when to use it and when not: a short paragraph */
     bool mergeable;
     const weir_option *options; /* ends with a name of NULL; common options not repeated */
-    bool fpr_is_target; /* fpr is aimed at but may be passed; else it is a bound that holds */
+    bool fpr_is_target;   /* fpr is aimed at but may be passed; else it is a bound that holds */
+    bool uses_importance; /* looks at the importances of a batch */
 } weir_kind;
 
 /* Kind i of the filters, NULL past the last. Kind 0 is the default. */

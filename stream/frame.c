@@ -44,7 +44,8 @@ static unsigned char *new_memory(size_t capacity) {
     return memory;
 }
 
-bool stream__block_init(stream_block *block, size_t block_size, size_t max_records, bool timed) {
+bool stream__block_init(stream_block *block, size_t block_size, size_t max_records,
+                        const key_plan *plan) {
     memset(block, 0, sizeof *block);
     block->capacity = usual_capacity(block_size);
     block->memory = new_memory(block->capacity);
@@ -53,9 +54,10 @@ bool stream__block_init(stream_block *block, size_t block_size, size_t max_recor
     block->status = malloc(max_records);
     block->reason = malloc(max_records);
     block->where = malloc(max_records * sizeof *block->where);
-    if (timed) block->times = malloc(max_records * sizeof *block->times);
+    if (plan->timed) block->times = malloc(max_records * sizeof *block->times);
+    if (plan->numbered) block->numbers = malloc(max_records * sizeof *block->numbers);
     return block->memory && block->ends && block->hashes && block->status && block->reason &&
-           block->where && (!timed || block->times);
+           block->where && (!plan->timed || block->times) && (!plan->numbered || block->numbers);
 }
 
 void stream__block_release(stream_block *block) {
@@ -66,6 +68,7 @@ void stream__block_release(stream_block *block) {
     free(block->reason);
     free(block->where);
     free(block->times);
+    free(block->numbers);
     memset(block, 0, sizeof *block);
 }
 

@@ -10,6 +10,7 @@
  *
  * JSON parts are spelled as json.c says, tag included.
  */
+#include <math.h>
 #include <string.h>
 
 #include "stream_internal.h"
@@ -45,6 +46,7 @@ static void mark(stream_block *block, size_t i, uint8_t status, stream_reason re
     block->where[i] = where;
     block->hashes[i] = 0;
     if (block->times) block->times[i] = INT64_MIN;
+    if (block->numbers) block->numbers[i] = NAN;
     b->missing += status == STREAM_MISSING;
     b->bad += status == STREAM_BAD;
 }
@@ -160,6 +162,9 @@ static bool add_bytes(stream_keyer *k, uint32_t part, const unsigned char *p, si
     return true;
 }
 
+/* Which part is the number. */
+static inline uint32_t number_part(const key_plan *plan) { return plan->key_count + plan->timed; }
+
 /* ------------------------------------------------------------------------
  * CSV and TSV
  * ------------------------------------------------------------------------ */
@@ -167,10 +172,10 @@ static bool add_bytes(stream_keyer *k, uint32_t part, const unsigned char *p, si
 typedef struct {
     const unsigned char *row;
     uint32_t length;
-    uint32_t starts[STREAM_MAX_PARTS + 1], stops[STREAM_MAX_PARTS + 1];
+    uint32_t starts[STREAM_PLACES], stops[STREAM_PLACES];
 } table_row;
 
-/* The value of a part of the key or of the time. */
+/* The value of a part: of the key, the time or the number. */
 static const unsigned char *part_value(stream_keyer *k, const table_row *r, uint32_t part,
                                        size_t *length) {
     uint32_t slot = k->plan->slot[part];
@@ -186,6 +191,16 @@ static stream_reason row_time(stream_keyer *k, const table_row *r, int64_t *time
     if (!text) return REASON_MEMORY;
     *where = r->starts[k->plan->slot[k->plan->key_count]];
     return stream__moment_parse(k->plan, text, length, time) ? REASON_NONE : REASON_BAD_TIME;
+}
+
+static stream_reason row_number(stream_keyer *k, const table_row *r, double *number,
+                                uint32_t *where) {
+    size_t length;
+    uint32_t part = number_part(k->plan);
+    const unsigned char *text = part_value(k, r, part, &length);
+    if (!text) return REASON_MEMORY;
+    *where = r->starts[k->plan->slot[part]];
+    return stream__number_parse(text, length, number) ? REASON_NONE : REASON_BAD_VALUE;
 }
 
 static stream_reason row_key(stream_keyer *k, const table_row *r, uint64_t *out) {
@@ -206,11 +221,11 @@ static stream_reason row_key(stream_keyer *k, const table_row *r, uint64_t *out)
     return REASON_NONE;
 }
 
-/* Only `found` of the wanted columns are there: is it the key or the time that lacks one? */
+/* Only `found` of the wanted columns are there: what is it that lacks one? */
 static stream_reason lacking(const key_plan *plan, size_t found) {
     for (uint32_t part = 0; part < plan->key_count; part++)
         if (plan->slot[part] >= found) return REASON_NO_COLUMN;
-    return REASON_NO_TIME;
+    return plan->timed && plan->slot[plan->key_count] >= found ? REASON_NO_TIME : REASON_NO_VALUE;
 }
 
 static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
@@ -228,6 +243,7 @@ static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
             where = r.length;
         }
         if (!reason && plan->timed) reason = row_time(k, &r, &block->times[i], &where);
+        if (!reason && plan->numbered) reason = row_number(k, &r, &block->numbers[i], &where);
         if (!reason) reason = row_key(k, &r, &block->hashes[i]);
         if (reason == REASON_MEMORY) return false;
         if (reason) mark_reason(block, i, reason, where);
@@ -258,18 +274,34 @@ static bool add_json(stream_keyer *k, uint32_t part, const unsigned char *text, 
     return true;
 }
 
+/* The text of a part: of a string what is in it. NULL: out of memory. */
+static const unsigned char *json_text(stream_keyer *k, const unsigned char *text, json_slice s,
+                                      size_t *length) {
+    const unsigned char *p = text + s.start;
+    *length = s.stop - s.start;
+    if (*p != '"') return p;
+    k->value.length = 0;
+    if (!stream__json_canonical(p, *length, &k->value)) return NULL;
+    *length = k->value.length - 1;
+    return k->value.bytes + 1; /* past the tag */
+}
+
 static stream_reason json_time(stream_keyer *k, const unsigned char *text, json_slice s,
                                int64_t *time) {
-    const unsigned char *p = text + s.start;
-    size_t length = s.stop - s.start;
+    size_t length;
     if (s.start == s.stop) return REASON_NO_TIME;
-    if (*p == '"') {
-        k->value.length = 0;
-        if (!stream__json_canonical(p, length, &k->value)) return REASON_MEMORY;
-        p = k->value.bytes + 1; /* past the tag */
-        length = k->value.length - 1;
-    }
+    const unsigned char *p = json_text(k, text, s, &length);
+    if (!p) return REASON_MEMORY;
     return stream__moment_parse(k->plan, p, length, time) ? REASON_NONE : REASON_BAD_TIME;
+}
+
+static stream_reason json_number(stream_keyer *k, const unsigned char *text, json_slice s,
+                                 double *number) {
+    size_t length;
+    if (s.start == s.stop) return REASON_NO_VALUE;
+    const unsigned char *p = json_text(k, text, s, &length);
+    if (!p) return REASON_MEMORY;
+    return stream__number_parse(p, length, number) ? REASON_NONE : REASON_BAD_VALUE;
 }
 
 static stream_reason json_key(stream_keyer *k, const unsigned char *text, const json_slice *parts,
@@ -289,17 +321,21 @@ static stream_reason json_key(stream_keyer *k, const unsigned char *text, const 
 static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsigned char *text,
                       uint32_t from, uint32_t to, const uint32_t **tokens) {
     const key_plan *plan = k->plan;
-    json_slice parts[STREAM_MAX_PARTS + 1];
+    json_slice parts[STREAM_PLACES];
     uint32_t where = from;
     bool blank = **tokens >= to;
     stream_reason reason = REASON_NONE;
-    if (blank && plan->part_count) reason = plan->key_count ? REASON_NO_FIELD : REASON_NO_TIME;
+    if (blank && plan->part_count) reason = lacking(plan, 0);
     else if (!blank)
         reason =
             stream__json_find(text, from, to, tokens, plan->paths, plan->part_count, parts, &where);
     if (!reason && plan->timed) {
         where = parts[plan->key_count].start;
         reason = json_time(k, text, parts[plan->key_count], &block->times[i]);
+    }
+    if (!reason && plan->numbered) {
+        where = parts[number_part(plan)].start;
+        reason = json_number(k, text, parts[number_part(plan)], &block->numbers[i]);
     }
     if (!reason && plan->by_parts) reason = json_key(k, text, parts, &block->hashes[i]);
     else if (!reason && !hash_single(k, text + from, to - from, &block->hashes[i]))
@@ -358,6 +394,7 @@ bool stream__keys(stream_keyer *k, stream_block *block) {
     size_t first = block->header;
     b->hashes = block->hashes;
     b->times = block->times;
+    b->numbers = block->numbers;
     if (block->header) mark(block, 0, STREAM_HEADER, REASON_NONE, 0);
     bool done = k->plan->format == STREAM_JSON ? json_keys(k, block, first)
                 : k->plan->part_count          ? row_keys(k, block, first)

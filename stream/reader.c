@@ -320,7 +320,7 @@ static stream_status make_slots(stream_reader *r, stream_error *err) {
     r->threads = calloc(threads, sizeof *r->threads);
     if (!r->blocks || !r->threads) return stream__no_memory(err);
     for (size_t i = 0; i < r->slots; i++)
-        if (!stream__block_init(&r->blocks[i], size, records, r->plan.timed))
+        if (!stream__block_init(&r->blocks[i], size, records, &r->plan))
             return stream__no_memory(err);
     if (!stream__keyer_init(&r->keyer, &r->plan)) return stream__no_memory(err);
     return stream__framer_init(&r->framer, &r->options, &r->plan, r->files, r->file_count,

@@ -119,7 +119,7 @@ stream_options stream_options_defaults(void) {
 typedef struct {
     const char *whole, *text;
     char *store;
-    const char *option; /* "--key" or "--time", for messages */
+    const char *option; /* "--key", "--time" and such, for messages */
 } spec_cursor;
 
 static stream_status bad_spec(const spec_cursor *c, stream_error *err, const char *what) {
@@ -314,6 +314,11 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
                             "records of this format have no part that '%.80s' could name: "
                             "leave out --time, or give --format csv, tsv or json",
                             o->time_field);
+    if (o->number_field && !parts)
+        return stream__fail(err, 0,
+                            "records of this format have no part that '%.80s' could name: "
+                            "leave out %s, or give --format csv, tsv or json",
+                            o->number_field, o->number_option);
     if (o->max_record == 0 || o->max_record > STREAM_RECORD_LIMIT)
         return stream__fail(err, 0,
                             "the longest record must be from 1 byte to 1G: change --max-record");
@@ -343,14 +348,19 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->hash_context = o->hash_context;
     plan->by_parts = o->key != NULL;
     plan->timed = o->time_field != NULL;
-    size_t room =
-        2 * ((o->key ? strlen(o->key) : 0) + (o->time_field ? strlen(o->time_field) : 0)) + 4;
+    plan->numbered = o->number_field != NULL;
+    size_t room = 6;
+    if (o->key) room += 2 * strlen(o->key);
+    if (o->time_field) room += 2 * strlen(o->time_field);
+    if (o->number_field) room += 2 * strlen(o->number_field);
     plan->text = malloc(room);
     char *store = plan->text;
     if (!store) return stream__no_memory(err);
     if (o->key && parse_parts(plan, o->key, "--key", STREAM_MAX_PARTS, &store, err)) goto failed;
     plan->key_count = plan->part_count;
     if (o->time_field && parse_parts(plan, o->time_field, "--time", 1, &store, err)) goto failed;
+    if (o->number_field && parse_parts(plan, o->number_field, o->number_option, 1, &store, err))
+        goto failed;
     if (stream__moment_format(plan, o->time_format ? o->time_format : "unix", err)) goto failed;
     if (check_names(plan, o->header, err)) goto failed;
     settle_columns(plan);
@@ -361,7 +371,7 @@ failed:
 }
 
 void stream__plan_release(key_plan *plan) {
-    for (uint32_t i = 0; i <= STREAM_MAX_PARTS; i++) free(plan->paths[i].steps);
+    for (uint32_t i = 0; i < STREAM_PLACES; i++) free(plan->paths[i].steps);
     free(plan->text);
     free(plan->pattern);
     memset(plan, 0, sizeof *plan);

@@ -143,6 +143,12 @@ typedef struct {
     const char *time_field;
     const char *time_format;
 
+    /* a number that comes with each record, such as its importance: a column or path
+     * as above, or NULL. A record without it is STREAM_MISSING, one whose number is
+     * not a finite decimal number is STREAM_BAD. number_option: what errors call it. */
+    const char *number_field;
+    const char *number_option;
+
     /* how to hash keys: the filter's own hash, or if `hash` is set that */
     const weir_filter *filter;
     uint64_t (*hash)(const void *context, const void *key, size_t length);
@@ -176,6 +182,8 @@ typedef struct {
     const uint64_t *hashes;  /* count */
     const int64_t *times;    /* count, nanoseconds since 1970, or NULL without time_field;
                               * INT64_MIN where status is not OK */
+    const double *numbers;   /* count, or NULL without number_field; not a number where status
+                              * is not OK */
     const uint8_t *status;   /* count, or NULL: every one is STREAM_RECORD_OK */
     size_t missing, bad;     /* how many of each status */
     bool open_end;           /* the last record has no terminator: it ends its file */

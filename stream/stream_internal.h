@@ -52,6 +52,8 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_NO_FIELD, STREAM_MISSING, "the value has no field for the key")                       \
     X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
     X(REASON_BAD_TIME, STREAM_BAD, "the time does not fit the time format")                        \
+    X(REASON_NO_VALUE, STREAM_MISSING, "the record has no such number")                            \
+    X(REASON_BAD_VALUE, STREAM_BAD, "the field is not a number")                                   \
     X(REASON_OPEN_QUOTE, STREAM_BAD, "a quote is not closed before the end of the file")           \
     X(REASON_UTF8, STREAM_BAD, "invalid JSON: not UTF-8")                                          \
     X(REASON_STRING, STREAM_BAD,                                                                   \
@@ -161,22 +163,24 @@ typedef enum {
     MOMENT_PATTERN
 } moment_kind;
 
+enum { STREAM_PLACES = STREAM_MAX_PARTS + 2 }; /* of a key, a time and a number */
+
 /* Everything about keys that does not change from record to record. */
 typedef struct {
     stream_format format;
     bool by_parts; /* else the whole record */
-    bool timed;
+    bool timed, numbered;
     bool trim, fold;
     size_t skip_prefix;
-    uint32_t key_count; /* parts of the key; if timed, part number key_count is the time */
+    uint32_t key_count; /* parts of the key; then come the time, if timed, and the number */
     uint32_t part_count;
-    char *text;                              /* the copied spec; names point into it */
-    const char *names[STREAM_MAX_PARTS + 1]; /* columns by name, else NULL */
-    uint32_t columns[STREAM_MAX_PARTS + 1];  /* from 0 */
-    json_path paths[STREAM_MAX_PARTS + 1];
+    char *text;                       /* the copied spec; names point into it */
+    const char *names[STREAM_PLACES]; /* columns by name, else NULL */
+    uint32_t columns[STREAM_PLACES];  /* from 0 */
+    json_path paths[STREAM_PLACES];
     uint32_t wanted_count; /* the columns without repeats, ascending */
-    uint32_t wanted[STREAM_MAX_PARTS + 1];
-    uint8_t slot[STREAM_MAX_PARTS + 1]; /* part -> place in wanted */
+    uint32_t wanted[STREAM_PLACES];
+    uint8_t slot[STREAM_PLACES]; /* part -> place in wanted */
     moment_kind moment;
     char *pattern; /* MOMENT_PATTERN */
     const weir_filter *filter;
@@ -192,7 +196,7 @@ stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size
                                   const char *file, stream_error *err);
 
 /* ------------------------------------------------------------------------
- * columns.c, json.c, moment.c: values
+ * columns.c, json.c, moment.c, number.c: values
  * ------------------------------------------------------------------------ */
 
 /* Bytes that grow. */
@@ -213,6 +217,9 @@ const unsigned char *stream__csv_value(const unsigned char *field, size_t length
 bool stream__moment_parse(const key_plan *plan, const unsigned char *text, size_t length,
                           int64_t *nanoseconds);
 stream_status stream__moment_format(key_plan *plan, const char *text, stream_error *err);
+
+/* A finite number in decimal, white space around it allowed. */
+bool stream__number_parse(const unsigned char *text, size_t length, double *number);
 
 /* A part of a JSON value, as it stands in the text. */
 typedef struct {
@@ -244,6 +251,7 @@ typedef struct {
     size_t count;     /* records found */
     uint64_t *hashes;
     int64_t *times;
+    double *numbers;
     uint8_t *status, *reason;
     uint32_t *where;       /* in the record, for the reason */
     bool header;           /* record 0 is one */
@@ -254,7 +262,8 @@ typedef struct {
     stream_batch batch;
 } stream_block;
 
-bool stream__block_init(stream_block *block, size_t block_size, size_t max_records, bool timed);
+bool stream__block_init(stream_block *block, size_t block_size, size_t max_records,
+                        const key_plan *plan);
 void stream__block_release(stream_block *block);
 
 typedef struct {
@@ -301,7 +310,7 @@ typedef struct {
 bool stream__keyer_init(stream_keyer *keyer, const key_plan *plan);
 void stream__keyer_release(stream_keyer *keyer);
 
-/* Fill in hashes, times and status of a framed block. False: out of memory. */
+/* Fill in hashes, times, numbers and status of a framed block. False: out of memory. */
 bool stream__keys(stream_keyer *keyer, stream_block *block);
 
 #endif

@@ -15,6 +15,8 @@
     X(reservoir)                                                                                   \
     X(window)                                                                                      \
     X(growing)                                                                                     \
+    X(importance)                                                                                  \
+    X(buffer)                                                                                      \
     X(horizontal)                                                                                  \
     X(vertical)                                                                                    \
     X(tree)
@@ -183,6 +185,7 @@ void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info) {
         .offered = filter->offered,
         .seen = filter->seen,
         .fpr_bound = weir__opt_rate(filter, WEIR__OPT_FPR),
+        .uses_importance = filter->class->kind.uses_importance,
     };
     filter->class->info(filter, info);
 }

@@ -45,6 +45,7 @@ typedef struct {
     uint64_t hashes[STRETCH];
     int64_t times[STRETCH];
     uint64_t producers[STRETCH];
+    double importances[STRETCH];
 } stretch;
 
 static inline uint64_t slice_of(const horizontal_filter *f, uint64_t hash) {
@@ -72,6 +73,8 @@ static void sort_stretch(const horizontal_filter *f, const weir_batch *batch, si
         s->times[i] = batch->times[at + s->from[i]];
     for (size_t i = 0; batch->producers && i < s->count; i++)
         s->producers[i] = batch->producers[at + s->from[i]];
+    for (size_t i = 0; batch->importances && i < s->count; i++)
+        s->importances[i] = batch->importances[at + s->from[i]];
 }
 
 static weir_batch part_of(const stretch *s, const weir_batch *whole, size_t slice) {
@@ -79,7 +82,8 @@ static weir_batch part_of(const stretch *s, const weir_batch *whole, size_t slic
     return (weir_batch){.count = s->start[slice + 1] - first,
                         .hashes = s->hashes + first,
                         .times = whole->times ? s->times + first : NULL,
-                        .producers = whole->producers ? s->producers + first : NULL};
+                        .producers = whole->producers ? s->producers + first : NULL,
+                        .importances = whole->importances ? s->importances + first : NULL};
 }
 
 static size_t scatter(const stretch *s, size_t at, size_t slice, const uint64_t *part,

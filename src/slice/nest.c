@@ -248,6 +248,7 @@ void weir__nest_info(const weir__nest *nest, weir_filter_info *info) {
         info->fill += part.fill / (double)nest->count;
         info->fpr_now += part.fpr_now / (double)nest->count;
         info->overfull |= part.overfull;
+        info->uses_importance |= part.uses_importance;
     }
 }
 

@@ -51,6 +51,7 @@ typedef struct {
 typedef struct {
     uint64_t hash;
     const int64_t *time;
+    const double *importance;
     uint64_t messages;
 } traveller;
 
@@ -76,7 +77,8 @@ typedef enum { NODE_NEW, NODE_SEEN, NODE_LOST } answer;
 static answer ask(tree_filter *f, size_t node, traveller *t, bool offering) {
     weir__site *site = &f->nest.sites[node];
     uint64_t verdict;
-    weir_batch one = {.count = 1, .hashes = &t->hash, .times = t->time};
+    weir_batch one = {
+        .count = 1, .hashes = &t->hash, .times = t->time, .importances = t->importance};
     for (;;) {
         while (weir__site_lost(&f->nest, node)) {
             if (f->on_lost != WEIR__LOST_WAIT) return NODE_LOST;
@@ -155,7 +157,9 @@ static size_t pass(tree_filter *f, const weir_batch *batch, bool offering, uint6
     uint64_t messages = 0;
     if (f->on_lost == WEIR__LOST_STOP && !all_there(f)) return WEIR_STOPPED;
     for (size_t i = 0; i < batch->count; i++) {
-        traveller t = {batch->hashes[i], batch->times ? batch->times + i : NULL, 0};
+        traveller t = {.hash = batch->hashes[i]};
+        if (batch->times) t.time = batch->times + i;
+        if (batch->importances) t.importance = batch->importances + i;
         weir__lock_key(f->locks, t.hash);
         bool is_seen = judge(f, leaf_of(f, batch, i), offering, &t);
         weir__unlock_key(f->locks, t.hash);

@@ -1,4 +1,5 @@
 /* test_stable.c - the stable Bloom filter against a slow twin and the thesis. */
+#include "cells_twin.h"
 #include "filter/stable.h"
 #include "theory.h"
 
@@ -9,91 +10,16 @@ static unsigned p_of(const weir_filter *f) { return (unsigned)weir__opt_whole(f,
 static unsigned max_of(const weir_filter *f) { return (2u << weir__opt_whole(f, MAX)) - 1; }
 static bool is_block(const weir_filter *f) { return weir__opt_whole(f, LAYOUT) == 1; }
 
-/* --- the twin: a byte for each cell ------------------------------------------------- */
-
-typedef struct {
-    unsigned char *cells;
-    uint64_t m, rng;
-    unsigned K, P, max, per_word;
-    bool block;
-} twin;
-
-static uint64_t twin_mix(uint64_t x) {
-    x ^= x >> 30, x *= UINT64_C(0xbf58476d1ce4e5b9);
-    x ^= x >> 27, x *= UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-static uint64_t scale(uint64_t word, uint64_t range) {
-    return (uint64_t)((unsigned __int128)word * range >> 64);
-}
-
-static uint64_t twin_place(const twin *t, uint64_t hash, unsigned j) {
-    if (!t->block) {
-        uint64_t x = hash + j * (twin_mix(hash) | 1);
-        unsigned __int128 product =
-            (unsigned __int128)(x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
-        return scale((uint64_t)product ^ (uint64_t)(product >> 64), t->m);
-    }
-    uint64_t line_cells = t->per_word * 8, lines = t->m / line_cells;
-    uint64_t line = scale(hash, lines), rest = hash * lines, first = twin_mix(rest) >> 61;
-    unsigned piece = t->per_word == 21 ? 12 : 6, a_mix = 60 / piece;
-    uint64_t mix = twin_mix(rest + j / a_mix * UINT64_C(0x9e3779b97f4a7c15));
-    uint64_t bits = mix >> (piece * (j % a_mix)) & ((1u << piece) - 1);
-    uint64_t cell = t->per_word == 21 ? bits * 21 / 4096 : bits % t->per_word;
-    return line * line_cells + (first + j) % 8 * t->per_word + cell;
-}
-
-static void twin_lower(twin *t, uint64_t cell) {
-    if (t->cells[cell]) t->cells[cell]--;
-}
-
-static void twin_decrement(twin *t, uint64_t hash) {
-    uint64_t random = twin_mix(t->rng += UINT64_C(0x9e3779b97f4a7c15));
-    if (!t->block) {
-        for (unsigned i = 0; i < t->P; i++) twin_lower(t, (scale(random, t->m) + i) % t->m);
-        return;
-    }
-    uint64_t second = twin_mix(random),
-             line = scale(hash, t->m / t->per_word / 8) * t->per_word * 8;
-    for (unsigned w = 0; w < 8; w++) {
-        uint64_t piece = (w < 4 ? random >> (16 * w) : second >> (16 * (w - 4))) & 0xffff;
-        uint64_t from = piece * t->per_word / 65536, turned = (w + (random ^ second)) % 8;
-        unsigned length = t->P / 8 + (turned < t->P % 8);
-        for (unsigned i = 0; i < length; i++)
-            twin_lower(t, line + w * t->per_word + (from + i) % t->per_word);
-    }
-}
-
-static bool twin_offer(twin *t, uint64_t hash) {
-    bool all = true;
-    for (unsigned j = 0; j < t->K; j++) all &= t->cells[twin_place(t, hash, j)] > 0;
-    twin_decrement(t, hash);
-    for (unsigned j = 0; j < t->K; j++) t->cells[twin_place(t, hash, j)] = (unsigned char)t->max;
-    return all;
-}
-
-static unsigned cell_of(const weir_filter *f, uint64_t i, unsigned per_word) {
-    uint64_t word;
-    memcpy(&word, f->cells + i / per_word * 8, 8);
-    unsigned width = 64 / per_word;
-    return (unsigned)(word >> (i % per_word * width)) & ((1u << width) - 1);
-}
+/* --- the twin ----------------------------------------------------------------------- */
 
 static void compare_with_twin(const char *spec) {
     weir_filter *f = make_filter(spec);
-    unsigned width = (unsigned)weir__opt_whole(f, MAX) + 1;
-    twin t = {.K = k_of(f), .P = p_of(f), .max = max_of(f), .per_word = 64 / width};
-    t.m = f->cells_bytes / 8 * t.per_word;
-    t.cells = calloc(t.m, 1);
-    t.block = is_block(f);
-    t.rng = *weir__filter_state(f);
+    twin t = make_twin(f, is_block(f), k_of(f), p_of(f), max_of(f));
     for (uint64_t i = 0; i < 8000; i++) {
         uint64_t hash = skewed_key(3, i, 5000);
-        bool expected = twin_offer(&t, hash);
+        bool expected = twin_offer(&t, hash, t.max);
         assert_int_equal(offer_hash(f, hash), expected);
-        if (i % 1000 == 999)
-            for (uint64_t c = 0; c < t.m; c++)
-                assert_int_equal(cell_of(f, c, t.per_word), t.cells[c]);
+        if (i % 1000 == 999) expect_same_cells(&t, f);
     }
     assert_int_equal(weir__filter_check(f, NULL), WEIR_OK);
     free(t.cells);

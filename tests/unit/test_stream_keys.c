@@ -1,6 +1,8 @@
 /* test_stream_keys.c - which records have the same key: CSV and JSON by value, headers,
  * options that change keys, event times, and what is said when a record has none.
  */
+#include <math.h>
+
 #include "test_stream_util.h"
 
 #include "stream_internal.h"
@@ -374,6 +376,85 @@ static void test_times(void **state) {
     test_all_free(&a);
 }
 
+/* Not a number for what is none. */
+static double number(const char *text) {
+    stream_options o = test_options(STREAM_TSV);
+    o.number_field = "1";
+    o.number_option = "--importance";
+    char line[600];
+    snprintf(line, sizeof line, "%s\n", text);
+    test_all a = test_read_text(&o, line);
+    if (a.end != STREAM_END) fail_msg("%s", a.error.message);
+    assert_int_equal(a.status[0] == STREAM_BAD, isnan(a.values[0]));
+    double x = a.values[0];
+    test_all_free(&a);
+    return x;
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    static const char *const good[] = {"0",
+                                       "17",
+                                       "-3",
+                                       "+4.5",
+                                       " 2.25 ",
+                                       ".5",
+                                       "5.",
+                                       "1e3",
+                                       "1E-300",
+                                       "-0.125",
+                                       "123456789012345",
+                                       "1234567890123456789",
+                                       "0.000000000000001",
+                                       "3.141592653589793238462643",
+                                       "99999999999999.9",
+                                       "-1.7976931348623157e308"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(number(good[i]) == strtod(good[i], NULL));
+    char endless[500];
+    memset(endless, '1', sizeof endless - 1);
+    endless[sizeof endless - 1] = 0;
+    const char *const bad[] = {"",          " ",    "x",     "nan", "NAN",  "inf",
+                               "-Infinity", "0x10", "1 2",   "1e",  "-",    ".",
+                               "1e999",     "--1",  "1.2.3", "1,5", "1e5.", endless};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (!isnan(number(bad[i]))) fail_msg("'%s' was taken for a number", bad[i]);
+
+    stream_options o = test_options(STREAM_JSON); /* beside a key and a time */
+    o.key = ".k";
+    o.time_field = ".t";
+    o.number_field = ".n[0]";
+    o.number_option = "--importance";
+    expect(&o,
+           "{\"k\":1,\"t\":5,\"n\":[2]}\n{\"k\":1,\"t\":5,\"n\":[\"2.5\"]}\n"
+           "{\"k\":1,\"t\":5,\"n\":[]}\n{\"k\":1,\"t\":5,\"n\":[null]}\n\n",
+           "aa?!?");
+    test_all a = test_read_text(
+        &o, "{\"k\":1,\"t\":5,\"n\":[2]}\n{\"k\":1,\"t\":6,\"n\":[\"2\\u002e5\"]}\n");
+    assert_true(a.values[0] == 2 && a.values[1] == 2.5 && a.times[1] == 6000000000ll);
+    test_all_free(&a);
+    o = test_options(STREAM_CSV);
+    o.header = true;
+    o.key = "id";
+    o.number_field = "sum";
+    o.number_option = "--importance";
+    expect(&o, "id,x,sum\n1,,3\n1,,\"4\"\n1\n1,,4 apples\n", "#aa?!");
+    a = test_read_text(&o, "id,sum\nk,\"4.5\"\n");
+    assert_true(a.values[1] == 4.5);
+    test_all_free(&a);
+    o.number_field = "1,2";
+    a = test_read_text(&o, "");
+    assert_int_equal(a.end, STREAM_FAILED);
+    assert_non_null(strstr(a.error.message, "--importance"));
+    test_all_free(&a);
+    o = test_options(STREAM_LINES);
+    o.number_field = "1";
+    o.number_option = "--importance";
+    a = test_read_text(&o, "");
+    assert_non_null(strstr(a.error.message, "leave out --importance"));
+    test_all_free(&a);
+}
+
 /* Specs that cannot be meant. */
 static void test_refused(void **state) {
     (void)state;
@@ -432,6 +513,7 @@ int main(void) {
         cmocka_unit_test(test_header),
         cmocka_unit_test(test_header_of_several_files),
         cmocka_unit_test(test_times),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,7 @@ typedef struct {
     size_t count, room;
     uint64_t *hashes;
     int64_t *times;
+    double *values;
     uint8_t *status;
     uint64_t *numbers; /* record number in its file */
     uint64_t *offsets; /* byte offset in its file */
@@ -88,6 +89,7 @@ typedef struct {
 UNUSED static void test_all_free(test_all *a) {
     free(a->hashes);
     free(a->times);
+    free(a->values);
     free(a->status);
     free(a->numbers);
     free(a->offsets);
@@ -101,6 +103,7 @@ UNUSED static void test_all_add(test_all *a, const stream_batch *b) {
         a->room = 2 * (a->count + b->count);
         a->hashes = realloc(a->hashes, a->room * sizeof *a->hashes);
         a->times = realloc(a->times, a->room * sizeof *a->times);
+        a->values = realloc(a->values, a->room * sizeof *a->values);
         a->status = realloc(a->status, a->room);
         a->numbers = realloc(a->numbers, a->room * sizeof *a->numbers);
         a->offsets = realloc(a->offsets, a->room * sizeof *a->offsets);
@@ -116,6 +119,7 @@ UNUSED static void test_all_add(test_all *a, const stream_batch *b) {
     for (size_t i = 0; i < b->count; i++) {
         a->hashes[a->count] = b->hashes[i];
         a->times[a->count] = b->times ? b->times[i] : 0;
+        a->values[a->count] = b->numbers ? b->numbers[i] : 0;
         a->status[a->count] = b->status ? b->status[i] : STREAM_RECORD_OK;
         a->numbers[a->count] = b->first_record + i;
         a->offsets[a->count] = b->first_offset + b->offsets[i] - b->offsets[0];

@@ -1,0 +1,84 @@
+/* counters.h - arrays of small counters that keys set and chance decrements.
+ *
+ * What `stable` and `importance` do to their memory; their formulas are
+ * elsewhere (decay.h). For each key: are its K cells all non-zero? Then P cells
+ * from a random place on are decremented, and the K cells raised to the key's
+ * level, never lowered.
+ *
+ * Layout   64-bit words of 64/d cells each, cell 0 in the low bits: 64, 32, 21
+ *          or 16 cells a word. With d = 3 the top bit of a word is unused and
+ *          zero; it is counted as memory.
+ *            classic  the K cells lie anywhere; the run of P cells starts at a
+ *                     random cell and goes around the end of the array
+ *            block    the high bits of the hash choose a line of 8 words, what
+ *                     is left of it a first word and K cells, one in each word
+ *                     from there on, around and around; of the P cells each word
+ *                     takes its share as a run from a random cell, around its
+ *                     own end
+ *
+ * With `sparing` a chosen cell of value v is decremented only once in v times: a
+ * draw for each word and key (classic: for each key) gives the highest value
+ * that is still decremented. The generator is drawn from once per key whatever
+ * the verdict, so drawing ahead changes nothing.
+ */
+#ifndef WEIR_FILTER_COUNTERS_H
+#define WEIR_FILTER_COUNTERS_H
+
+#include "core/cells.h"
+#include "filter/filter.h"
+
+enum { WEIR__LINE_WORDS = WEIR__LINE / 8, WEIR__K_MOST = 32, WEIR__DRAWS = 1024 };
+#define WEIR__P_MOST 1000000
+
+/* block: how eight of a key's cells are chosen, one in each word. A piece of its
+ * mixes chooses a cell: from which of three mixes, and how far up. */
+typedef struct {
+    uint64_t from[3][WEIR__LINE_WORDS]; /* all ones, or zero */
+    uint64_t shift[WEIR__LINE_WORDS];
+    uint64_t wanted[WEIR__LINE_WORDS]; /* max, or zero past the key's last cell */
+} weir__cell_choice;
+
+typedef struct {
+    uint64_t *at; /* the words */
+    uint64_t words, lines, cells;
+    unsigned K, P, max;
+    unsigned width;    /* d: bits of a cell */
+    unsigned per_word; /* cells of a word */
+    uint64_t lows;     /* the low bit of every cell of a word */
+    /* block: the low bits of the run in each word, P/8 cells or one more; eight
+     * beginnings, so that the words with one more can start anywhere */
+    uint64_t runs[2 * WEIR__LINE_WORDS];
+    weir__cell_choice choices[WEIR__K_MOST / WEIR__LINE_WORDS];
+    bool block, sparing;
+    uint8_t reach[WEIR__DRAWS]; /* sparing: the highest value that a draw decrements */
+} weir__counters;
+
+static inline unsigned weir__counter_width(unsigned max) {
+    return max == 1 ? 1 : max == 3 ? 2 : max == 7 ? 3 : 4;
+}
+
+/* Bytes used of those given: whole words, or whole lines. */
+uint64_t weir__counters_shape(weir__counters *c, bool block, unsigned width, uint64_t bytes);
+
+/* Once K, P, sparing and the memory are known. */
+void weir__counters_begin(weir__counters *c, uint8_t *memory);
+
+/* The chance that a chosen cell of value v is not decremented. */
+double weir__counters_spared(unsigned v);
+
+/* levels: 1 to max for each key, or NULL: all max. */
+size_t weir__counters_offer(const weir__counters *c, uint64_t *rng, const weir_batch *batch,
+                            const uint8_t *levels, uint64_t *verdicts);
+size_t weir__counters_test(const weir__counters *c, const weir_batch *batch, uint64_t *verdicts);
+
+#if defined(__x86_64__)
+extern int weir__counters_cpu; /* for tests: 0 any processor, 1 AVX2, 2 AVX-512 at most */
+#endif
+
+/* The share of non-zero cells, and the false positive rate of the next new key. */
+void weir__counters_look(const weir__counters *c, double *fill, double *fpr);
+
+/* No bit is set that belongs to no cell. */
+weir_status weir__counters_check(const weir__counters *c, const char *name, weir_error *err);
+
+#endif

@@ -19,7 +19,7 @@
 enum { LINE_WORDS = WEIR__LINE_WORDS };
 
 weir__decay weir__decay_of(bool block, unsigned max, uint64_t bytes) {
-    uint64_t words = block ? LINE_WORDS : bytes / 8, per_word = 64 / weir__counter_width(max);
+    uint64_t words = block ? LINE_WORDS : bytes / 8, per_word = 64 / weir__fading_width(max);
     weir__decay d = {.block = block, .max = max, .m = (double)(words * per_word)};
     for (unsigned v = 0; v < max; v++) d.above[v] = 1;
     return d;
@@ -307,7 +307,7 @@ static unsigned best_k_for_p(const weir__decay_goal *goal, unsigned P) {
     return best;
 }
 
-static weir_status no_such_pair(weir_filter *filter, const weir__counters *c, int opt_k, int opt_p,
+static weir_status no_such_pair(weir_filter *filter, const weir__fading *c, int opt_k, int opt_p,
                                 const weir__decay_goal *goal, weir_error *err) {
     char rate[32], can[32];
     const weir__decay *d = &goal->bound;
@@ -331,7 +331,7 @@ static weir_status no_such_pair(weir_filter *filter, const weir__counters *c, in
                                    : "another k or more memory");
 }
 
-weir_status weir__decay_settle(weir_filter *filter, weir__counters *c, int opt_k, int opt_p,
+weir_status weir__decay_settle(weir_filter *filter, weir__fading *c, int opt_k, int opt_p,
                                const weir__decay_goal *goal, weir_error *err) {
     const weir__decay *d = &goal->bound;
     c->K = (unsigned)weir__opt_whole(filter, opt_k);

@@ -26,7 +26,7 @@
 
 #include <stdbool.h>
 
-#include "filter/counters.h"
+#include "filter/fading.h"
 
 enum { WEIR__LEVELS = 16 }; /* values of a cell: 0 to 15 */
 
@@ -85,7 +85,7 @@ typedef struct {
 weir__decay_pair weir__decay_plan(const weir__decay_goal *goal);
 
 /* Give c its K and P: those of the options at these places, checked, or the best. */
-weir_status weir__decay_settle(weir_filter *filter, weir__counters *c, int opt_k, int opt_p,
+weir_status weir__decay_settle(weir_filter *filter, weir__fading *c, int opt_k, int opt_p,
                                const weir__decay_goal *goal, weir_error *err);
 
 #endif

@@ -23,7 +23,7 @@
  *            class is more frequent than the ones below it. False negatives: as
  *            stable, fewer the higher the level.
  * Cost       K + 1 random lines per key (classic) or one (block).
- * Layout     as in counters.h, which does the work on the cells; the chain of a cell
+ * Layout     as in fading.h, which does the work on the cells; the chain of a cell
  *            and the planning are in decay.c
  * Source     Kulkarni, Boraskar, Gabale, Kulkarni: Importance-aware Bloom filter.
  *            Where we differ or had to choose a reading:
@@ -71,7 +71,7 @@ enum { SAMPLE = 256, SAMPLED = 65536, CHUNK = 256 };
 
 typedef struct {
     weir_filter base;
-    weir__counters c;
+    weir__fading c;
     weir__importance_mode mode;
     unsigned scale;
     struct {
@@ -101,7 +101,7 @@ weir__decay weir__importance_decay(weir__importance_mode mode, bool block, unsig
     double above = 0;
     for (unsigned v = max; shares && v-- > 0;) d.above[v] = above += shares[v + 1];
     for (unsigned v = 1; v <= max && mode == WEIR__MODE_H; v++)
-        d.spared[v] = weir__counters_spared(v);
+        d.spared[v] = weir__fading_spared(v);
     return d;
 }
 
@@ -126,7 +126,7 @@ double weir__importance_fps(const weir__decay *d, unsigned K, unsigned P) {
 /* --- creation ------------------------------------------------------------------------ */
 
 static weir__decay_goal goal_of(const importance_filter *f) {
-    const weir__counters *c = &f->c;
+    const weir__fading *c = &f->c;
     bool even = weir__opt_whole(&f->base, OPT_MIX) == 1;
     uint64_t bytes = c->words * 8;
     double shares[WEIR__LEVELS], sum = 0;
@@ -143,8 +143,8 @@ static weir__decay_goal goal_of(const importance_filter *f) {
 /* The cells, their K and P, for one width of a cell. */
 static weir_status settle_width(importance_filter *f, unsigned width, weir_error *err) {
     weir_filter *filter = &f->base;
-    weir__counters_shape(&f->c, weir__opt_whole(filter, OPT_LAYOUT) == 1, width,
-                         weir__opt_whole(filter, WEIR__OPT_MEMORY));
+    weir__fading_shape(&f->c, weir__opt_whole(filter, OPT_LAYOUT) == 1, width,
+                       weir__opt_whole(filter, WEIR__OPT_MEMORY));
     weir__decay_goal goal = goal_of(f);
     return weir__decay_settle(filter, &f->c, OPT_K, OPT_P, &goal, err);
 }
@@ -191,7 +191,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     if (status == WEIR_OK) status = settle(f, err);
     if (status == WEIR_OK) status = weir__filter_map(filter, f->c.words * 8, err);
     f->c.sparing = f->mode == WEIR__MODE_H;
-    if (status == WEIR_OK) weir__counters_begin(&f->c, filter->cells);
+    if (status == WEIR_OK) weir__fading_begin(&f->c, filter->cells);
     return status;
 }
 
@@ -286,7 +286,7 @@ static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verd
     importance_filter *f = (importance_filter *)filter;
     if (!batch->importances) {
         f->state.levels[f->c.max] += batch->count;
-        return weir__counters_offer(&f->c, &f->state.rng, batch, NULL, verdicts);
+        return weir__fading_offer(&f->c, &f->state.rng, batch, NULL, verdicts);
     }
     scale s = scale_of(f);
     size_t seen = 0;
@@ -298,18 +298,18 @@ static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verd
             f->state.levels[levels[i]]++;
         }
         weir_batch part = {.count = n, .hashes = batch->hashes + at};
-        seen += weir__counters_offer(&f->c, &f->state.rng, &part, levels, verdicts + at / 64);
+        seen += weir__fading_offer(&f->c, &f->state.rng, &part, levels, verdicts + at / 64);
     }
     return seen;
 }
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return weir__counters_test(&((const importance_filter *)filter)->c, batch, verdicts);
+    return weir__fading_test(&((const importance_filter *)filter)->c, batch, verdicts);
 }
 
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const importance_filter *f = (const importance_filter *)filter;
-    weir__counters_look(&f->c, &info->fill, &info->fpr_now);
+    weir__fading_look(&f->c, &info->fill, &info->fpr_now);
     info->overfull = (double)info->offered * f->c.P >= (double)f->c.cells;
 }
 
@@ -393,7 +393,7 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
         if (i && i < f->state.sampled && x < f->state.sample[i - 1])
             return damaged(err, "the sample of importances is out of order");
     }
-    return weir__counters_check(&f->c, "importance", err);
+    return weir__fading_check(&f->c, "importance", err);
 }
 
 static const weir_option options[] = {

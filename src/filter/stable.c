@@ -14,7 +14,7 @@
  *            key may be forgotten from the first key after it on; the more came
  *            between, the likelier.
  * Cost       K + 1 random lines per key (classic) or one (block).
- * Layout     as in counters.h, which does the work on the cells
+ * Layout     as in fading.h, which does the work on the cells
  * Source     thesis chapter 3. Where we differ or had to choose a reading:
  *   - P is rounded up. The thesis rounds to K=2, P=4 for 10%, which allows
  *     11.1%, and P=10 for 1% at K=3, which allows 1.2%.
@@ -37,15 +37,15 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "filter/counters.h"
 #include "filter/decay.h"
+#include "filter/fading.h"
 #include "filter/filter.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_MAX, OPT_K, OPT_P };
 
 typedef struct {
     weir_filter base;
-    weir__counters c;
+    weir__fading c;
     struct {
         uint64_t rng;
     } state;
@@ -154,7 +154,7 @@ weir__stable_pair weir__stable_plan(const weir__stable_shape *s, double cells, d
 }
 
 weir__stable_shape weir__stable_shape_of(bool block, unsigned max, uint64_t bytes) {
-    uint64_t words = block ? WEIR__LINE_WORDS : bytes / 8, per_word = 64 / weir__counter_width(max);
+    uint64_t words = block ? WEIR__LINE_WORDS : bytes / 8, per_word = 64 / weir__fading_width(max);
     weir__stable_shape s = {block, max, (double)(words * per_word)};
     return s;
 }
@@ -166,12 +166,12 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     bool block = weir__opt_whole(filter, OPT_LAYOUT) == 1;
     unsigned width = (unsigned)weir__opt_whole(filter, OPT_MAX) + 1;
     uint64_t bytes =
-        weir__counters_shape(&f->c, block, width, weir__opt_whole(filter, WEIR__OPT_MEMORY));
+        weir__fading_shape(&f->c, block, width, weir__opt_whole(filter, WEIR__OPT_MEMORY));
     weir__stable_shape s = weir__stable_shape_of(block, f->c.max, bytes);
     weir__decay_goal goal = goal_of(&s, (double)f->c.cells, weir__opt_rate(filter, WEIR__OPT_FPR));
     weir_status status = weir__decay_settle(filter, &f->c, OPT_K, OPT_P, &goal, err);
     if (status == WEIR_OK) status = weir__filter_map(filter, bytes, err);
-    if (status == WEIR_OK) weir__counters_begin(&f->c, filter->cells);
+    if (status == WEIR_OK) weir__fading_begin(&f->c, filter->cells);
     return status;
 }
 
@@ -184,16 +184,16 @@ static void start(weir_filter *filter) {
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     stable_filter *f = (stable_filter *)filter;
-    return weir__counters_offer(&f->c, &f->state.rng, batch, NULL, verdicts);
+    return weir__fading_offer(&f->c, &f->state.rng, batch, NULL, verdicts);
 }
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return weir__counters_test(&((const stable_filter *)filter)->c, batch, verdicts);
+    return weir__fading_test(&((const stable_filter *)filter)->c, batch, verdicts);
 }
 
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const stable_filter *f = (const stable_filter *)filter;
-    weir__counters_look(&f->c, &info->fill, &info->fpr_now);
+    weir__fading_look(&f->c, &info->fill, &info->fpr_now);
     info->overfull = (double)info->offered * f->c.P >= (double)f->c.cells;
 }
 
@@ -231,7 +231,7 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
 }
 
 static weir_status check(const weir_filter *filter, weir_error *err) {
-    return weir__counters_check(&((const stable_filter *)filter)->c, "stable", err);
+    return weir__fading_check(&((const stable_filter *)filter)->c, "stable", err);
 }
 
 static const weir_option options[] = {

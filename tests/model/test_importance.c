@@ -156,7 +156,7 @@ static void test_twin(void **state) {
                      more[i]);
             compare_with_twin(spec);
 #if defined(__x86_64__)
-            for (weir__counters_cpu = 0; weir__counters_cpu < 2; weir__counters_cpu++)
+            for (weir__fading_cpu = 0; weir__fading_cpu < 2; weir__fading_cpu++)
                 if (l) compare_with_twin(spec);
 #endif
         }

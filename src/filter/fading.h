@@ -1,4 +1,4 @@
-/* counters.h - arrays of small counters that keys set and chance decrements.
+/* fading.h - arrays of small counters that keys set and chance decrements.
  *
  * What `stable` and `importance` do to their memory; their formulas are
  * elsewhere (decay.h). For each key: are its K cells all non-zero? Then P cells
@@ -21,8 +21,8 @@
  * that is still decremented. The generator is drawn from once per key whatever
  * the verdict, so drawing ahead changes nothing.
  */
-#ifndef WEIR_FILTER_COUNTERS_H
-#define WEIR_FILTER_COUNTERS_H
+#ifndef WEIR_FILTER_FADING_H
+#define WEIR_FILTER_FADING_H
 
 #include "core/cells.h"
 #include "filter/filter.h"
@@ -51,34 +51,34 @@ typedef struct {
     weir__cell_choice choices[WEIR__K_MOST / WEIR__LINE_WORDS];
     bool block, sparing;
     uint8_t reach[WEIR__DRAWS]; /* sparing: the highest value that a draw decrements */
-} weir__counters;
+} weir__fading;
 
-static inline unsigned weir__counter_width(unsigned max) {
+static inline unsigned weir__fading_width(unsigned max) {
     return max == 1 ? 1 : max == 3 ? 2 : max == 7 ? 3 : 4;
 }
 
 /* Bytes used of those given: whole words, or whole lines. */
-uint64_t weir__counters_shape(weir__counters *c, bool block, unsigned width, uint64_t bytes);
+uint64_t weir__fading_shape(weir__fading *c, bool block, unsigned width, uint64_t bytes);
 
 /* Once K, P, sparing and the memory are known. */
-void weir__counters_begin(weir__counters *c, uint8_t *memory);
+void weir__fading_begin(weir__fading *c, uint8_t *memory);
 
 /* The chance that a chosen cell of value v is not decremented. */
-double weir__counters_spared(unsigned v);
+double weir__fading_spared(unsigned v);
 
 /* levels: 1 to max for each key, or NULL: all max. */
-size_t weir__counters_offer(const weir__counters *c, uint64_t *rng, const weir_batch *batch,
-                            const uint8_t *levels, uint64_t *verdicts);
-size_t weir__counters_test(const weir__counters *c, const weir_batch *batch, uint64_t *verdicts);
+size_t weir__fading_offer(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
+                          const uint8_t *levels, uint64_t *verdicts);
+size_t weir__fading_test(const weir__fading *c, const weir_batch *batch, uint64_t *verdicts);
 
 #if defined(__x86_64__)
-extern int weir__counters_cpu; /* for tests: 0 any processor, 1 AVX2, 2 AVX-512 at most */
+extern int weir__fading_cpu; /* for tests: 0 any processor, 1 AVX2, 2 AVX-512 at most */
 #endif
 
 /* The share of non-zero cells, and the false positive rate of the next new key. */
-void weir__counters_look(const weir__counters *c, double *fill, double *fpr);
+void weir__fading_look(const weir__fading *c, double *fill, double *fpr);
 
 /* No bit is set that belongs to no cell. */
-weir_status weir__counters_check(const weir__counters *c, const char *name, weir_error *err);
+weir_status weir__fading_check(const weir__fading *c, const char *name, weir_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* counters.c - arrays of small counters; see counters.h. */
-#include "filter/counters.h"
+/* fading.c - arrays of small counters; see fading.h. */
+#include "filter/fading.h"
 
 #include <math.h>
 
@@ -17,7 +17,7 @@ enum { CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE_WORDS };
 
 /* --- geometry -------------------------------------------------------------------- */
 
-uint64_t weir__counters_shape(weir__counters *c, bool block, unsigned width, uint64_t bytes) {
+uint64_t weir__fading_shape(weir__fading *c, bool block, unsigned width, uint64_t bytes) {
     uint64_t unit = block ? WEIR__LINE : 8;
     bytes = bytes / unit * unit;
     c->block = block;
@@ -33,7 +33,7 @@ uint64_t weir__counters_shape(weir__counters *c, bool block, unsigned width, uin
 }
 
 /* The low bits of the first n cells of a word. */
-static uint64_t first_cells(const weir__counters *c, unsigned n) {
+static uint64_t first_cells(const weir__fading *c, unsigned n) {
     unsigned bits = n * c->width;
     return c->lows & (bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1);
 }
@@ -41,14 +41,14 @@ static uint64_t first_cells(const weir__counters *c, unsigned n) {
 /* Of WEIR__DRAWS draws so many decrement a cell of value v. */
 static unsigned draws_for(unsigned v) { return (WEIR__DRAWS + v / 2) / v; }
 
-double weir__counters_spared(unsigned v) { return v ? 1 - (double)draws_for(v) / WEIR__DRAWS : 0; }
+double weir__fading_spared(unsigned v) { return v ? 1 - (double)draws_for(v) / WEIR__DRAWS : 0; }
 
 /* Bits of a piece that chooses a cell of a word, and pieces in a mix. With 21
  * cells to a word six bits would favour some. */
 static INLINE unsigned piece_bits(unsigned width) { return width == 3 ? 12 : 6; }
 static INLINE unsigned pieces_in_mix(unsigned width) { return 60 / piece_bits(width); }
 
-static void begin_choices(weir__counters *c) {
+static void begin_choices(weir__fading *c) {
     unsigned a_mix = pieces_in_mix(c->width);
     memset(c->choices, 0, sizeof c->choices);
     for (unsigned j = 0; j < WEIR__K_MOST; j++) {
@@ -60,7 +60,7 @@ static void begin_choices(weir__counters *c) {
     }
 }
 
-void weir__counters_begin(weir__counters *c, uint8_t *memory) {
+void weir__fading_begin(weir__fading *c, uint8_t *memory) {
     c->at = (void *)memory;
     for (unsigned w = 0; w < 2 * LINE_WORDS; w++)
         c->runs[w] = first_cells(c, c->P / LINE_WORDS + (w % LINE_WORDS < c->P % LINE_WORDS));
@@ -101,7 +101,7 @@ typedef uint64_t line_words __attribute__((vector_size(WEIR__LINE)));
 /* --- classic ------------------------------------------------------------------------ */
 
 /* A cell by its lowest bit, counted from the start of the array. */
-static INLINE uint64_t place_of(const weir__counters *c, uint64_t random) {
+static INLINE uint64_t place_of(const weir__fading *c, uint64_t random) {
     uint64_t cell = weir__scale(random, c->cells);
     return c->width == 3 ? cell / 21 * 64 + cell % 21 * 3 : cell * c->width;
 }
@@ -112,7 +112,7 @@ static size_t chunk_of(unsigned places_per_key) {
 }
 
 /* Decrement a run of P cells from a random one, around the end of the array. */
-static void decrement_run(const weir__counters *c, uint64_t from, uint64_t reach) {
+static void decrement_run(const weir__fading *c, uint64_t from, uint64_t reach) {
     uint64_t at = from / 64, spared = 0;
     unsigned skip = from % 64, left = c->P * c->width, used = c->per_word * c->width;
     while (left) {
@@ -127,14 +127,14 @@ static void decrement_run(const weir__counters *c, uint64_t from, uint64_t reach
     }
 }
 
-static bool classic_has(const weir__counters *c, const uint64_t *places) {
+static bool classic_has(const weir__fading *c, const uint64_t *places) {
     bool all = true;
     for (unsigned j = 0; j < c->K; j++)
         all &= (c->at[places[j] / 64] >> (places[j] % 64) & c->max) != 0;
     return all;
 }
 
-static void classic_raise(const weir__counters *c, const uint64_t *places, unsigned level) {
+static void classic_raise(const weir__fading *c, const uint64_t *places, unsigned level) {
     for (unsigned j = 0; j < c->K; j++) {
         unsigned shift = places[j] % 64;
         uint64_t *word = &c->at[places[j] / 64], value = *word >> shift & c->max;
@@ -143,7 +143,7 @@ static void classic_raise(const weir__counters *c, const uint64_t *places, unsig
 }
 
 /* The K cells of a key. */
-static void classic_places(const weir__counters *c, uint64_t hash, uint64_t *places) {
+static void classic_places(const weir__fading *c, uint64_t hash, uint64_t *places) {
     weir__probes probes = weir__probes_start(hash);
     for (unsigned j = 0; j < c->K; j++) {
         places[j] = place_of(c, weir__probes_next(&probes));
@@ -152,7 +152,7 @@ static void classic_places(const weir__counters *c, uint64_t hash, uint64_t *pla
 }
 
 /* Where a key's run begins; a long one is fetched beyond its first line too. */
-static uint64_t run_start(const weir__counters *c, uint64_t random) {
+static uint64_t run_start(const weir__fading *c, uint64_t random) {
     uint64_t place = place_of(c, random);
     __builtin_prefetch(&c->at[place / 64], 1);
     if (c->P * c->width > 64 && place / 64 + LINE_WORDS < c->words)
@@ -160,7 +160,7 @@ static uint64_t run_start(const weir__counters *c, uint64_t random) {
     return place;
 }
 
-static size_t classic_offer(const weir__counters *c, uint64_t *rng, const weir_batch *batch,
+static size_t classic_offer(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
                             const uint8_t *levels, uint64_t *verdicts) {
     uint64_t places[PLACES];
     unsigned reach[CHUNK], each = c->K + 1;
@@ -185,7 +185,7 @@ static size_t classic_offer(const weir__counters *c, uint64_t *rng, const weir_b
     return seen;
 }
 
-static size_t classic_test(const weir__counters *c, const weir_batch *batch, uint64_t *verdicts) {
+static size_t classic_test(const weir__fading *c, const weir_batch *batch, uint64_t *verdicts) {
     uint64_t places[PLACES];
     size_t seen = 0, chunk = chunk_of(c->K);
     for (size_t at = 0; at < batch->count; at += chunk) {
@@ -207,7 +207,7 @@ typedef struct {
     uint64_t rest; /* of the hash: gives the cells */
 } line_of_key;
 
-static INLINE line_of_key find_line(const weir__counters *c, uint64_t hash) {
+static INLINE line_of_key find_line(const weir__fading *c, uint64_t hash) {
     uint64_t(*lines)[LINE_WORDS] = (void *)c->at;
     line_of_key key;
     key.line = lines[weir__part(hash, c->lines, &key.rest)];
@@ -232,7 +232,7 @@ static INLINE void move_words(line_words *line, unsigned places) {
 /* The key's cells as the eight words of a line, all bits of each cell set. One
  * cell to a word in turn, chosen by a piece of a mix. Four bits of each mix are
  * left over, and those of the first choose the first word. */
-static INLINE void find_cells(const weir__counters *c, uint64_t rest, line_words *cells,
+static INLINE void find_cells(const weir__fading *c, uint64_t rest, line_words *cells,
                               unsigned width) {
     const unsigned a_mix = pieces_in_mix(width), per_word = 64 / width;
     uint64_t mixes[12] = {weir__mix64(rest)};
@@ -277,7 +277,7 @@ static INLINE void turn(line_words *words, const line_words *bits, unsigned widt
 
 /* The low bits of the runs to be decremented: in each word P/8 cells or, in P%8
  * words from a random one on, one more; sixteen random bits choose where. */
-static INLINE void find_runs(const weir__counters *c, uint64_t random, uint64_t second,
+static INLINE void find_runs(const weir__fading *c, uint64_t random, uint64_t second,
                              line_words *runs, unsigned width) {
     line_words from;
     sixteen_each(random, second, &from);
@@ -287,7 +287,7 @@ static INLINE void find_runs(const weir__counters *c, uint64_t random, uint64_t 
 }
 
 /* The low bits of the cells that are spared, by a draw for each word. */
-static INLINE void find_spared(const weir__counters *c, const line_words *words, uint64_t second,
+static INLINE void find_spared(const weir__fading *c, const line_words *words, uint64_t second,
                                line_words *spared, unsigned width, uint64_t lows) {
     uint64_t third = weir__mix64(second);
     line_words draws, from;
@@ -298,7 +298,7 @@ static INLINE void find_spared(const weir__counters *c, const line_words *words,
 }
 
 /* One key in its line: look, decrement, raise. */
-static INLINE bool line_offer(const weir__counters *c, line_of_key key, uint64_t random,
+static INLINE bool line_offer(const weir__fading *c, line_of_key key, uint64_t random,
                               uint64_t level, unsigned width, uint64_t lows, bool sparing) {
     const uint64_t max = (1u << width) - 1;
     uint64_t second = weir__mix64(random);
@@ -327,7 +327,7 @@ static INLINE bool line_offer(const weir__counters *c, line_of_key key, uint64_t
 
 /* The cases apart, so that the compiler knows widths and whether all keys are
  * alike: then raising is setting. */
-static INLINE bool offer_width(const weir__counters *c, line_of_key key, uint64_t random,
+static INLINE bool offer_width(const weir__fading *c, line_of_key key, uint64_t random,
                                unsigned level, unsigned width, uint64_t lows) {
     if (c->sparing) return line_offer(c, key, random, level, width, lows, true);
     if (level == (1u << width) - 1)
@@ -335,7 +335,7 @@ static INLINE bool offer_width(const weir__counters *c, line_of_key key, uint64_
     return line_offer(c, key, random, level, width, lows, false);
 }
 
-static INLINE bool offer_one(const weir__counters *c, line_of_key key, uint64_t random,
+static INLINE bool offer_one(const weir__fading *c, line_of_key key, uint64_t random,
                              unsigned level) {
     switch (c->width) {
     case 1:
@@ -349,7 +349,7 @@ static INLINE bool offer_one(const weir__counters *c, line_of_key key, uint64_t 
     }
 }
 
-static INLINE bool line_test(const weir__counters *c, line_of_key key, unsigned width,
+static INLINE bool line_test(const weir__fading *c, line_of_key key, unsigned width,
                              uint64_t lows) {
     line_words cells, words;
     find_cells(c, key.rest, &cells, width);
@@ -358,7 +358,7 @@ static INLINE bool line_test(const weir__counters *c, line_of_key key, unsigned 
     return is_zero(&missing);
 }
 
-static INLINE bool test_one(const weir__counters *c, line_of_key key) {
+static INLINE bool test_one(const weir__fading *c, line_of_key key) {
     switch (c->width) {
     case 1:
         return line_test(c, key, 1, LOWS_1);
@@ -373,7 +373,7 @@ static INLINE bool test_one(const weir__counters *c, line_of_key key) {
 
 /* A line is fetched AHEAD keys before it is needed, so that the memory works
  * while cells are computed. ring[i % AHEAD] holds key i in between. */
-static INLINE size_t block_offer(const weir__counters *c, uint64_t *rng, const weir_batch *batch,
+static INLINE size_t block_offer(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
                                  const uint8_t *levels, uint64_t *verdicts) {
     line_of_key ring[AHEAD];
     size_t seen = 0, n = batch->count;
@@ -392,7 +392,7 @@ static INLINE size_t block_offer(const weir__counters *c, uint64_t *rng, const w
     return seen;
 }
 
-static INLINE size_t block_test(const weir__counters *c, const weir_batch *batch,
+static INLINE size_t block_test(const weir__fading *c, const weir_batch *batch,
                                 uint64_t *verdicts) {
     line_of_key ring[AHEAD];
     size_t seen = 0, n = batch->count;
@@ -419,12 +419,12 @@ static INLINE size_t block_test(const weir__counters *c, const weir_batch *batch
     __attribute__((target("avx2,bmi,bmi2,avx512f,avx512vl,avx512dq,prefer-vector-width=512")))
 
 #define LINES_FOR(name, target)                                                                    \
-    target static size_t name##_offer(const weir__counters *c, uint64_t *rng,                      \
+    target static size_t name##_offer(const weir__fading *c, uint64_t *rng,                        \
                                       const weir_batch *batch, const uint8_t *levels,              \
                                       uint64_t *verdicts) {                                        \
         return block_offer(c, rng, batch, levels, verdicts);                                       \
     }                                                                                              \
-    target static size_t name##_test(const weir__counters *c, const weir_batch *batch,             \
+    target static size_t name##_test(const weir__fading *c, const weir_batch *batch,               \
                                      uint64_t *verdicts) {                                         \
         return block_test(c, batch, verdicts);                                                     \
     }
@@ -434,18 +434,18 @@ LINES_FOR(wider, WIDER)
 
 /* The verdicts are the same; the tests hold them against each other by lowering this. */
 enum { ANY, AVX2, AVX512 };
-int weir__counters_cpu = AVX512;
+int weir__fading_cpu = AVX512;
 
 static int best_cpu(void) {
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
     int best = avx512 ? AVX512 : avx2 ? AVX2 : ANY;
-    return best < weir__counters_cpu ? best : weir__counters_cpu;
+    return best < weir__fading_cpu ? best : weir__fading_cpu;
 }
 #endif
 
-size_t weir__counters_offer(const weir__counters *c, uint64_t *rng, const weir_batch *batch,
-                            const uint8_t *levels, uint64_t *verdicts) {
+size_t weir__fading_offer(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
+                          const uint8_t *levels, uint64_t *verdicts) {
     if (!c->block) return classic_offer(c, rng, batch, levels, verdicts);
 #if defined(__x86_64__)
     if (best_cpu() == AVX512) return wider_offer(c, rng, batch, levels, verdicts);
@@ -454,7 +454,7 @@ size_t weir__counters_offer(const weir__counters *c, uint64_t *rng, const weir_b
     return block_offer(c, rng, batch, levels, verdicts);
 }
 
-size_t weir__counters_test(const weir__counters *c, const weir_batch *batch, uint64_t *verdicts) {
+size_t weir__fading_test(const weir__fading *c, const weir_batch *batch, uint64_t *verdicts) {
     if (!c->block) return classic_test(c, batch, verdicts);
 #if defined(__x86_64__)
     if (best_cpu() == AVX512) return wider_test(c, batch, verdicts);
@@ -465,7 +465,7 @@ size_t weir__counters_test(const weir__counters *c, const weir_batch *batch, uin
 
 /* The chance that a new key finds its K cells of this line non-zero, over the
  * word in which it may begin. */
-static double line_rate(const weir__counters *c, const double shares[LINE_WORDS]) {
+static double line_rate(const weir__fading *c, const double shares[LINE_WORDS]) {
     double logs[LINE_WORDS], all = 0, sum = 0;
     for (unsigned w = 0; w < LINE_WORDS; w++) {
         if (shares[w] == 0 && c->K >= LINE_WORDS) return 0;
@@ -483,7 +483,7 @@ static double line_rate(const weir__counters *c, const double shares[LINE_WORDS]
 
 /* Fill and rate from at most 4096 lines, evenly spread: keys fall on lines at
  * random, so these stand for all, to 0.2% of the fill. */
-void weir__counters_look(const weir__counters *c, double *fill, double *fpr) {
+void weir__fading_look(const weir__fading *c, double *fill, double *fpr) {
     uint64_t step = (c->lines + 4095) / 4096, lines = 0;
     double filled = 0, rates = 0;
     for (uint64_t at = 0; at < c->lines; at += step, lines++) {
@@ -500,7 +500,7 @@ void weir__counters_look(const weir__counters *c, double *fill, double *fpr) {
     *fpr = c->block ? rates / (double)lines : pow(*fill, c->K);
 }
 
-weir_status weir__counters_check(const weir__counters *c, const char *name, weir_error *err) {
+weir_status weir__fading_check(const weir__fading *c, const char *name, weir_error *err) {
     if (c->width != 3) return WEIR_OK; /* every other pattern of bits is a state */
     for (uint64_t w = 0; w < c->words; w++)
         if (c->at[w] >> 63)

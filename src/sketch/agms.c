@@ -38,6 +38,6 @@ const weir__sketch_class weir__agms_class = {
                        "counters.",
              .mergeable = true,
              .options = options},
-    WEIR__COUNTING_FUNCTIONS,
+    WEIR__COUNTING_ONLY,
     .create = create,
 };

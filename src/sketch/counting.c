@@ -167,13 +167,17 @@ static weir_status overflow(const weir__matrix *m, size_t at, weir_error *err) {
                       m->counter == WEIR__COUNTER_32 ? "64" : "real");
 }
 
-weir_status weir__counting_add_lows(weir_sketch *s, const weir_updates *u, double *lows,
-                                    size_t *done, weir_error *err) {
+/* How many updates come before the first loss. */
+static size_t gains(const weir_updates *u) {
+    if (!u->weights && !u->fractions) return u->count;
+    for (size_t i = 0; i < u->count; i++)
+        if (weir__weight(u, i) < 0) return i;
+    return u->count;
+}
+
+static weir_status add_gains(weir_sketch *s, const weir_updates *u, double *lows, size_t *done,
+                             weir_error *err) {
     weir__matrix *m = &counting(s)->matrix;
-    *done = 0;
-    if (u->fractions && m->counter != WEIR__COUNTER_REAL)
-        return weir__fail(err, WEIR_ERR_RANGE, 0,
-                          "weights with fractions need a sketch with counter=real");
     if (decays(s)) {
         add_decayed(s, u, lows);
         *done = u->count;
@@ -184,23 +188,25 @@ weir_status weir__counting_add_lows(weir_sketch *s, const weir_updates *u, doubl
     return *done == u->count ? WEIR_OK : overflow(m, *done, err);
 }
 
-/* How many updates come before the first loss. */
-static size_t gains(const weir_updates *u) {
-    if (!u->weights && !u->fractions) return u->count;
-    for (size_t i = 0; i < u->count; i++)
-        if (weir__weight(u, i) < 0) return i;
-    return u->count;
-}
-
-weir_status weir__counting_add(weir_sketch *s, const weir_updates *u, size_t *done,
-                               weir_error *err) {
+weir_status weir__counting_add_lows(weir_sketch *s, const weir_updates *u, double *lows,
+                                    size_t *done, weir_error *err) {
+    weir__matrix *m = &counting(s)->matrix;
     weir_updates part = *u;
-    if (counting(s)->matrix.conservative) part.count = gains(u);
-    weir_status status = weir__counting_add_lows(s, &part, NULL, done, err);
+    *done = 0;
+    if (u->fractions && m->counter != WEIR__COUNTER_REAL)
+        return weir__fail(err, WEIR_ERR_RANGE, 0,
+                          "weights with fractions need a sketch with counter=real");
+    if (m->conservative) part.count = gains(u);
+    weir_status status = add_gains(s, &part, lows, done, err);
     if (status != WEIR_OK || part.count == u->count) return status;
     return weir__fail(err, WEIR_ERR_RANGE, (int64_t)part.count,
                       "update=conservative cannot take a negative weight; use update=plain for "
                       "deletions");
+}
+
+weir_status weir__counting_add(weir_sketch *s, const weir_updates *u, size_t *done,
+                               weir_error *err) {
+    return weir__counting_add_lows(s, u, NULL, done, err);
 }
 
 /* Counters of `from` are relative to its landmark; for a half-life in records
@@ -220,9 +226,10 @@ static double merge_factor(weir_sketch *into, const weir_sketch *from) {
 
 weir_status weir__counting_merge_by(weir_sketch *into, const weir_sketch *from, double *factor,
                                     weir_error *err) {
+    weir__matrix *m = &counting(into)->matrix;
+    if (!weir__matrix_fits(m, &counting_of(from)->matrix)) return overflow(m, 0, err);
     *factor = merge_factor(into, from);
-    if (!weir__matrix_merge(&counting(into)->matrix, &counting_of(from)->matrix, *factor))
-        return overflow(&counting(into)->matrix, 0, err);
+    weir__matrix_merge(m, &counting_of(from)->matrix, *factor);
     into->total_bits = weir__as_bits(weir__total(into) + *factor * weir__total(from));
     return WEIR_OK;
 }

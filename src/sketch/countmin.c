@@ -49,6 +49,6 @@ const weir__sketch_class weir__countmin_class = {
                  "keys of low skew are to be joined, dyadic for ranges.",
              .mergeable = true,
              .options = options},
-    WEIR__COUNTING_FUNCTIONS,
+    WEIR__COUNTING_ONLY,
     .create = create,
 };

@@ -82,6 +82,10 @@ static uint64_t block_places(const weir__matrix *m, uint64_t hash, uint64_t *pla
 }
 
 static uint64_t any_places(const weir__matrix *m, uint64_t hash, uint64_t *places) {
+    if (m->direct) {
+        places[0] = hash;
+        return 0;
+    }
     return m->block ? block_places(m, hash, places)
                     : places_of(m, hash, m->depth, m->with_sign, places);
 }
@@ -190,7 +194,7 @@ SHAPES(DEFINE_SHAPE)
 
 static void add_chunk(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n, double *lows) {
     bool far = weir__matrix_bytes(m) > CACHED;
-    if (m->block || m->conservative) {
+    if (m->block || m->conservative || m->direct) {
         add_general(m, c, hashes, n, lows);
         return;
     }
@@ -316,23 +320,24 @@ static bool sum_fits(const weir__matrix *m, const weir__matrix *from, uint64_t p
            sum <= limit && sum >= -limit;
 }
 
-bool weir__matrix_merge(weir__matrix *m, const weir__matrix *from, double factor) {
+bool weir__matrix_fits(const weir__matrix *m, const weir__matrix *from) {
+    if (m->counter == WEIR__COUNTER_REAL) return true;
+    for (uint64_t i = 0; i < m->width * m->depth; i++)
+        if (!sum_fits(m, from, i)) return false;
+    return true;
+}
+
+void weir__matrix_merge(weir__matrix *m, const weir__matrix *from, double factor) {
     uint64_t counters = m->width * m->depth;
-    if (m->counter == WEIR__COUNTER_REAL) {
-        double *to = (void *)m->cells;
-        for (uint64_t i = 0; i < counters; i++) to[i] += factor * weir__cell_value(from, i);
-    } else {
-        for (uint64_t i = 0; i < counters; i++)
-            if (!sum_fits(m, from, i)) return false;
-        int32_t *to_32 = (void *)m->cells;
-        int64_t *to_64 = (void *)m->cells;
-        if (m->counter == WEIR__COUNTER_32)
-            for (uint64_t i = 0; i < counters; i++) to_32[i] += (int32_t)whole_at(from, i);
-        else
-            for (uint64_t i = 0; i < counters; i++) to_64[i] += whole_at(from, i);
+    int32_t *to_32 = (void *)m->cells;
+    int64_t *to_64 = (void *)m->cells;
+    double *to_real = (void *)m->cells;
+    for (uint64_t i = 0; i < counters; i++) {
+        if (m->counter == WEIR__COUNTER_32) to_32[i] += (int32_t)whole_at(from, i);
+        else if (m->counter == WEIR__COUNTER_64) to_64[i] += whole_at(from, i);
+        else to_real[i] += factor * weir__cell_value(from, i);
     }
     weir__matrix_touch(m);
-    return true;
 }
 
 void weir__matrix_shrink(weir__matrix *m, int shift) {

@@ -27,6 +27,7 @@ typedef struct {
     bool with_sign;    /* Fast-AGMS */
     bool conservative; /* raise only the least counters (MI) */
     bool block;        /* the counters of a key share one line */
+    bool direct;       /* a key is the number of its counter; depth 1, exact */
     uint8_t *cells;
 
     /* derived */
@@ -69,9 +70,10 @@ size_t weir__matrix_add(weir__matrix *m, const uint64_t *hashes, size_t n, const
 /* The counters of a key, signs applied. */
 void weir__matrix_values(const weir__matrix *m, uint64_t hash, double values[WEIR__DEPTH_MOST]);
 
-/* Add the counters of `from`, of the same shape, times `factor` (1 but for real
- * counters); false if one would overflow, and then nothing was added. */
-bool weir__matrix_merge(weir__matrix *m, const weir__matrix *from, double factor);
+/* Add the counters of `from`, of the same shape and such that they fit, times
+ * `factor` (1 but for real counters). */
+bool weir__matrix_fits(const weir__matrix *m, const weir__matrix *from);
+void weir__matrix_merge(weir__matrix *m, const weir__matrix *from, double factor);
 
 /* Multiply every counter by 2^-shift (real counters). */
 void weir__matrix_shrink(weir__matrix *m, int shift);

@@ -5,12 +5,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-extern const weir__sketch_class weir__countmin_class, weir__agms_class;
+extern const weir__sketch_class weir__countmin_class, weir__agms_class, weir__top_class,
+    weir__dyadic_class, weir__hll_class, weir__kmv_class, weir__linear_class, weir__multires_class,
+    weir__pcsa_class, weir__distinct_class, weir__sample_class, weir__sticky_class,
+    weir__spectral_class, weir__ams_class, weir__spacecode_class, weir__window_class;
 
 /* A new sketch is its file and a line here. */
 const weir__sketch_class *const weir__sketch_classes[] = {
     &weir__countmin_class,
     &weir__agms_class,
+    &weir__top_class,
+    &weir__dyadic_class,
+    &weir__hll_class,
+    &weir__kmv_class,
+    &weir__linear_class,
+    &weir__multires_class,
+    &weir__pcsa_class,
+    &weir__distinct_class,
+    &weir__sample_class,
+    &weir__sticky_class,
+    &weir__spectral_class,
+    &weir__ams_class,
+    &weir__spacecode_class,
+    &weir__window_class,
     NULL,
 };
 
@@ -96,6 +113,7 @@ weir_status weir__sketch_make(weir_sketch **out, const char *spec, weir_error *e
     if (!s) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     s->class = class;
     s->borrows = true;
+    s->needs = class->needs;
     weir__tables tables = tables_of(class);
     status = weir__spec_read(&tables, spec, s->values, err);
     if (status == WEIR_OK) status = resolve_seed(s, err);
@@ -150,7 +168,7 @@ uint64_t weir_sketch_hash(const weir_sketch *s, const void *key, size_t length) 
 }
 
 static weir_status refuse_batch(const weir_sketch *s, const weir_updates *u, weir_error *err) {
-    unsigned needs = s->class->needs;
+    unsigned needs = s->needs;
     const char *name = s->class->kind.name;
     if ((needs & WEIR__NEEDS_HASHES) && !u->hashes)
         return weir__fail(err, WEIR_ERR_RANGE, 0, "a '%s' sketch takes hashes of keys", name);
@@ -166,7 +184,7 @@ static weir_status refuse_batch(const weir_sketch *s, const weir_updates *u, wei
 
 /* How many updates come before the first whose weight makes no sense here. */
 static size_t sensible(const weir_sketch *s, const weir_updates *u) {
-    unsigned needs = s->class->needs;
+    unsigned needs = s->needs;
     if (!u->weights && !u->fractions) return u->count;
     if (u->fractions)
         for (size_t i = 0; i < u->count; i++)
@@ -182,7 +200,7 @@ static size_t sensible(const weir_sketch *s, const weir_updates *u) {
 static weir_status refuse_weight(const weir_sketch *s, const weir_updates *u, size_t i,
                                  weir_error *err) {
     double weight = weir__weight(u, i);
-    if (s->class->needs & WEIR__NEEDS_UNITS)
+    if (s->needs & WEIR__NEEDS_UNITS)
         return weir__fail(err, WEIR_ERR_RANGE, (int64_t)i,
                           "a '%s' sketch takes records one by one: a weight of %g makes no sense",
                           s->class->kind.name, weight);
@@ -244,7 +262,7 @@ weir_status weir_sketch_add(weir_sketch *s, const void *key, size_t length, int6
                       .weights = &weight,
                       .key = bytes_of_one,
                       .context = &one};
-    if (s->class->needs & WEIR__NEEDS_VALUES) {
+    if (s->needs & WEIR__NEEDS_VALUES) {
         weir_status status = read_integer(key, length, &value, err);
         if (status != WEIR_OK) return status;
     }
@@ -262,7 +280,7 @@ static weir_status unanswered(const weir_sketch *s, const char *question, uint32
     char names[160] = "";
     size_t used = 0;
     for (size_t i = 0; class_at(i) && used < sizeof names; i++)
-        if (answers_of(class_at(i)) & answer)
+        if (class_at(i)->needs && (answers_of(class_at(i)) & answer)) /* a window needs nothing */
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
                                      class_at(i)->kind.name);
     return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "a '%s' sketch cannot tell %s; use %s",
@@ -345,7 +363,9 @@ weir_status weir_sketch_quantile(weir_sketch *s, double share, weir_quantile *ou
     if (!(share >= 0 && share <= 1))
         return weir__fail(err, WEIR_ERR_RANGE, -1, "a quantile of %g is not between 0 and 1",
                           share);
-    if (!(weir__total(s) > 0))
+    weir_sketch_info info;
+    weir_sketch_get_info(s, &info);
+    if (!(info.total > 0))
         return weir__fail(err, WEIR_ERR_RANGE, -1, "nothing was counted, so there is no quantile");
     return s->class->quantile(s, share, out, err);
 }

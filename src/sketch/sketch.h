@@ -33,6 +33,7 @@ struct weir_sketch {
     uint8_t *cells;
     uint64_t cells_bytes; /* set by create() */
     bool borrows;         /* the cells belong to a window */
+    unsigned needs;       /* the class's; a window's is that of its inner sketch */
     uint64_t updates;
     uint64_t total_bits; /* sum of the weights, a double: weir__total() */
 };

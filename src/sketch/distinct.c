@@ -97,7 +97,10 @@ static void put(distinct_sketch *d, const weir_updates *u, size_t i) {
             if (!in_sample(d, hash)) return;
         }
     }
-    if (d->rows && u->row) keep_row(d, e, u->row(u->context, i, &length), length);
+    if (d->rows && u->row) {
+        const void *row = u->row(u->context, i, &length);
+        keep_row(d, e, row, length);
+    }
     e->count += u->weights ? (uint64_t)u->weights[i] : 1;
 }
 

@@ -18,7 +18,8 @@
  *            levels of (nodes of the range) x F2 of the level / (w - 1), errors of
  *            nodes in one level being uncorrelated but for 1/w.
  *            A quantile is off by what the range from the left is: low and high
- *            are the keys at which the estimated rank is 3 deviations away.
+ *            are the keys at which the estimated rank is 3 of the worst deviations
+ *            of such a range away.
  * Cost       depth counters for each level that is not exact. fanout=16 needs a
  *            quarter of the levels of 2; a range has more nodes (up to 30 a level
  *            for 2), but the levels are four times as wide for the same memory, so
@@ -308,36 +309,76 @@ static weir_status range(weir_sketch *s, int64_t low, int64_t high, weir_estimat
 
 /* ---- quantiles ---- */
 
-/* Go down to the child in which the rank is reached. */
-static uint64_t place_of_rank(const dyadic_sketch *d, double rank) {
-    uint64_t node = 0;
+static double node_count(const dyadic_sketch *d, unsigned level, uint64_t node) {
+    range_sum sum = {0};
     unsigned depth = depth_of(d);
+    add_node(&d->level[level], node, weir__total(&d->base), depth, &sum);
+    return fmax(0, fmin(weir__median(sum.rows, depth), sum.cm));
+}
+
+/* Go down to the child in which the rank is reached. The children of a node are
+ * estimated, so they do not add up to it: the rank is taken as a share of the node,
+ * and that share of the children's sum is looked for. */
+static uint64_t place_of_rank(const dyadic_sketch *d, double share) {
+    uint64_t node = 0;
+    double counts[256];
     for (unsigned l = d->levels; l-- > 0;) {
         unsigned bits = l + 1 == d->levels ? level_bits(d, l) : d->step;
-        uint64_t first = node << bits, children = UINT64_C(1) << bits, taken = 0;
-        for (; taken + 1 < children; taken++) {
-            range_sum sum = {0};
-            add_node(&d->level[l], first + taken, weir__total(&d->base), depth, &sum);
-            double count = fmax(0, fmin(weir__median(sum.rows, depth), sum.cm));
-            if (rank <= count && count > 0) break;
-            rank -= count;
+        uint64_t first = node << bits, children = UINT64_C(1) << bits, child = 0, last = 0;
+        double sum = 0;
+        for (uint64_t i = 0; i < children; i++) {
+            counts[i] = node_count(d, l, first + i);
+            sum += counts[i];
+            if (counts[i] > 0) last = i;
         }
-        node = first + taken;
+        double rank = share * sum;
+        while (child < last && (rank > counts[child] || counts[child] == 0))
+            rank -= counts[child++];
+        share = counts[child] > 0 ? fmax(0, fmin(1, rank / counts[child])) : 0.5;
+        node = first + child;
     }
     return node;
 }
 
+/* A place at or before the first key, or at or after the last: CM is never zero for
+ * a node that has one. */
+static uint64_t edge_place(const dyadic_sketch *d, bool last) {
+    uint64_t node = 0;
+    for (unsigned l = d->levels; l-- > 0;) {
+        unsigned bits = l + 1 == d->levels ? level_bits(d, l) : d->step;
+        uint64_t first = node << bits, children = UINT64_C(1) << bits;
+        node = last ? first + children - 1 : first;
+        for (uint64_t i = 0; i < children; i++) {
+            uint64_t child = last ? first + children - 1 - i : first + i;
+            range_sum sum = {0};
+            add_node(&d->level[l], child, weir__total(&d->base), depth_of(d), &sum);
+            if (sum.cm <= 0) continue;
+            node = child;
+            break;
+        }
+    }
+    return node;
+}
+
+/* The most that the deviation of the weight up to any key can be. */
+static double prefix_deviation(const dyadic_sketch *d) {
+    double variance = 0, total = weir__total(&d->base), fan = (double)(UINT64_C(1) << d->step);
+    for (unsigned l = 0; l < d->levels; l++)
+        if (!d->level[l].direct)
+            variance += (fan - 1) * level_square(d, l, total) / ((double)d->level[l].width - 1);
+    return sqrt(variance) * weir__median_deviation(depth_of(d));
+}
+
 static weir_status quantile(weir_sketch *s, double share, weir_quantile *out, weir_error *err) {
     dyadic_sketch *d = (dyadic_sketch *)s;
-    weir_estimate below;
     (void)err;
-    double total = weir__total(s), rank = fmax(share * total, fmin(total, 0.5));
-    uint64_t place = place_of_rank(d, rank);
-    range_of(d, 0, place, WEIR_BY_AUTO, &below);
-    double off = 3 * below.deviation + 1e-9 * total;
-    bool exact = below.deviation == 0;
-    uint64_t low = exact ? place : place_of_rank(d, fmax(rank - off, fmin(total, 0.5)));
-    uint64_t high = exact ? place : place_of_rank(d, fmin(rank + off, total));
+    double total = weir__total(s), off = 3 * prefix_deviation(d) / total;
+    double least = fmin(1, 0.5 / total); /* not before the first key */
+    uint64_t place = place_of_rank(d, fmax(share, least)), low = place, high = place;
+    if (off > 0) {
+        low = share - off > least ? place_of_rank(d, share - off) : edge_place(d, false);
+        high = share + off < 1 ? place_of_rank(d, share + off) : edge_place(d, true);
+    }
     *out = (weir_quantile){value_at(d, place), value_at(d, low < place ? low : place),
                            value_at(d, high > place ? high : place)};
     return WEIR_OK;

@@ -114,10 +114,6 @@ double weir__row_self_join(const weir__matrix *m, unsigned row, double total);
 double weir__row_join(const weir__matrix *a, const weir__matrix *b, unsigned row, double total_a,
                       double total_b);
 
-/* Which order statistic `auto` reads, from 1 (the minimum), 0 for the middle of
- * an even number, and the noise that it takes off. */
-weir_status weir__matrix_auto(weir__matrix *m, unsigned *rank, double *noise, weir_error *err);
-
 /* --- sizes --------------------------------------------------------------------- */
 
 /* The least width and depth for which CM errs by more than error x total with a

@@ -153,6 +153,8 @@ static void overflow_is_an_error(void **state) {
     uint64_t hash = 1;
     weir_updates u = {.count = 1, .hashes = &hash, .fractions = &half};
     expect_failed(weir_sketch_add_batch(s, &u, &err), WEIR_ERR_RANGE, &err, "counter=real");
+    weir_sketch_free(s);
+    s = make_seeded("countmin:width=8,depth=3,counter=real", 1);
     u.fractions = &bad;
     expect_failed(weir_sketch_add_batch(s, &u, &err), WEIR_ERR_RANGE, &err, "not a number");
     assert_int_equal(s->updates, 0);

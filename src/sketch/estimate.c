@@ -33,12 +33,12 @@
  *
  * auto. Section 4.2.1 observes that the counters of a row show the distribution of
  * the noise in it. So the sketch can try out what would be best for its stream:
- * draw d counters at random as if they were the noise of a key; read the k-th
- * smallest of them, or the middle, less some constant, at most the least of them
- * (clipping to CM). That is done for every k and a few constants, over many draws,
- * and gives two mean absolute errors: of a frequent key, and of a key that never
- * came, whose answer is clipped to 0 as well. CM (k = 1 less 0) and CMM (the middle
- * less the median counter) are among them. A key whose CM is beyond what noise
+ * draw a counter of each row at random as if they were the noise of a key; take the
+ * medians of the rows off; read the k-th smallest of what is left, or the middle,
+ * less some constant, at most the least counter (clipping to CM). That is done for every k and a
+ * few constants, over many draws, and gives two mean absolute errors: of a frequent key, and of a
+ * key that never came, whose answer is clipped to 0 as well. CM (less nothing at all) and CMM (the
+ * middle, less 0) are among them. A key whose CM is beyond what noise
  * alone makes it is read in the way that is best for frequent keys. The others are
  * read with the least regret: the greater of the two errors when each is divided
  * by that of the better of CM and CMM. For the low skew of figure 4.1 both are CMM or
@@ -69,7 +69,7 @@ typedef struct {
 struct weir__row_view {
     double median[WEIR__DEPTH_MOST]; /* of the counters of a row */
     double square[WEIR__DEPTH_MOST]; /* sum of their squares */
-    double noise[NOISE_MOST];        /* counters of all rows, evenly chosen */
+    double noise[NOISE_MOST];        /* `noises` counters of each row */
     double draws[DRAWS];             /* an order statistic of d noises, many times */
     double lows[DRAWS];              /* and the least of them */
     size_t noises;
@@ -204,23 +204,30 @@ static double least(const double *numbers, unsigned n) {
 
 /* ---- auto ---- */
 
+/* Counters of each row, evenly chosen. */
 static void sample_noise(const weir__matrix *m, weir__row_view *v) {
-    uint64_t counters = m->width * m->depth;
-    v->noises = counters < NOISE_MOST ? (size_t)counters : NOISE_MOST;
-    for (size_t i = 0; i < v->noises; i++)
-        v->noise[i] =
-            weir__cell_value(m, (uint64_t)((double)i * (double)counters / (double)v->noises));
+    size_t most = NOISE_MOST / m->depth;
+    v->noises = m->width < most ? (size_t)m->width : most;
+    for (unsigned row = 0; row < m->depth; row++)
+        for (size_t i = 0; i < v->noises; i++) {
+            uint64_t j = (uint64_t)((double)i * (double)m->width / (double)v->noises);
+            v->noise[row * v->noises + i] = weir__cell_value(m, weir__cell_number(m, row, j));
+        }
 }
 
-/* Fill in draws of the order statistic `rank` (0: the middle) of d noises. The
- * same draws for every rank. */
+/* Fill in draws of the order statistic `rank` (0: the middle) of d noises less the
+ * medians of their rows. The same draws for every rank. */
 static void draw_rank(const weir__matrix *m, weir__row_view *v, unsigned rank) {
     uint64_t rng = 1;
     double row[WEIR__DEPTH_MOST];
     for (size_t t = 0; t < DRAWS; t++) {
-        for (unsigned i = 0; i < m->depth; i++) row[i] = v->noise[weir__rng_below(&rng, v->noises)];
+        v->lows[t] = HUGE_VAL;
+        for (unsigned i = 0; i < m->depth; i++) {
+            row[i] = v->noise[i * v->noises + weir__rng_below(&rng, v->noises)];
+            v->lows[t] = fmin(v->lows[t], row[i]);
+            row[i] -= v->median[i];
+        }
         sort_doubles(row, m->depth);
-        v->lows[t] = row[0];
         v->draws[t] = rank ? row[rank - 1] : middle_of(row, m->depth);
     }
 }
@@ -248,31 +255,30 @@ static double regret(mean_errors e, mean_errors cm, mean_errors cmm) {
     return fmax(frequent, absent);
 }
 
-/* Constants to try: quantiles of the draws, the median counter, and none. */
-enum { SHIFTS = 8 };
-static void candidate_shifts(const weir__row_view *v, double middle, double shifts[SHIFTS]) {
-    static const double shares[SHIFTS - 2] = {0.25, 0.4, 0.5, 0.6, 0.75, 0.9};
+/* Constants to try: quantiles of the draws, and 0. */
+enum { SHIFTS = 7 };
+static void candidate_shifts(const weir__row_view *v, double shifts[SHIFTS]) {
+    static const double shares[SHIFTS - 1] = {0.25, 0.4, 0.5, 0.6, 0.75, 0.9};
     double sorted[DRAWS];
     memcpy(sorted, v->draws, sizeof sorted);
     sort_doubles(sorted, DRAWS);
-    for (int i = 0; i < SHIFTS - 2; i++) shifts[i] = sorted[(size_t)(shares[i] * DRAWS)];
-    shifts[SHIFTS - 2] = middle;
+    for (int i = 0; i < SHIFTS - 1; i++) shifts[i] = sorted[(size_t)(shares[i] * DRAWS)];
     shifts[SHIFTS - 1] = 0;
 }
 
 static void choose_readings(const weir__matrix *m, weir__row_view *v) {
-    double least_error = HUGE_VAL, least_regret = HUGE_VAL, shifts[SHIFTS];
+    double least_error, least_regret, shifts[SHIFTS];
     sample_noise(m, v);
-    double middle = weir__median(v->noise, v->noises);
-    draw_rank(m, v, 1);
-    mean_errors cm = errors_of(v, 0);
-    sort_doubles(v->lows, DRAWS);
-    v->border = v->lows[DRAWS - 1];
     draw_rank(m, v, 0);
-    mean_errors cmm = errors_of(v, middle);
+    mean_errors cm = errors_of(v, -HUGE_VAL), cmm = errors_of(v, 0);
+    v->frequent = v->rare = (reading){0, -HUGE_VAL, cm.frequent * sqrt(M_PI / 2)};
+    least_error = cm.frequent;
+    least_regret = regret(cm, cm, cmm);
+    v->border = v->lows[0];
+    for (size_t t = 1; t < DRAWS; t++) v->border = fmax(v->border, v->lows[t]);
     for (unsigned rank = 0; rank <= m->depth; rank++) {
         draw_rank(m, v, rank);
-        candidate_shifts(v, middle, shifts);
+        candidate_shifts(v, shifts);
         for (int k = 0; k < SHIFTS; k++) {
             mean_errors e = errors_of(v, shifts[k]);
             reading r = {rank, shifts[k], e.frequent * sqrt(M_PI / 2)};
@@ -339,12 +345,12 @@ static void estimate_cmm(const weir__matrix *m, double *values, double total, bo
 
 static void estimate_auto(const weir__matrix *m, double *values, double total, weir_estimate *out) {
     const weir__row_view *v = m->view;
-    double sorted[WEIR__DEPTH_MOST];
-    memcpy(sorted, values, m->depth * sizeof *sorted);
+    double sorted[WEIR__DEPTH_MOST], cm = least(values, m->depth);
+    for (unsigned i = 0; i < m->depth; i++) sorted[i] = values[i] - v->median[i];
     sort_doubles(sorted, m->depth);
-    const reading *r = sorted[0] > v->border ? &v->frequent : &v->rare;
+    const reading *r = cm > v->border ? &v->frequent : &v->rare;
     double read = r->rank ? sorted[r->rank - 1] : middle_of(sorted, m->depth);
-    out->value = clip(read - r->shift, 0, fmax(sorted[0], 0));
+    out->value = clip(read - r->shift, 0, fmax(cm, 0));
     out->deviation = r->spread;
     bound_cmm(m, values, total, out);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A new family is a line here. */
-static const weir__family *const families[] = {&weir__filter_family, NULL};
+static const weir__family *const families[] = {&weir__filter_family, &weir__sketch_family, NULL};
 
 const weir__family *weir__family_numbered(uint32_t number) {
     for (size_t i = 0; families[i]; i++)

@@ -38,22 +38,31 @@ static weir_status create(weir_sketch *s, weir_error *err) {
     }
     h->q = 62 - (h->p > 2 ? h->p : 2); /* 6 bits hold 63 at most */
     weir__sk_resolve(s, OPT_P, h->p);
-    return weir__sketch_claim(s, ((UINT64_C(6) << h->p) + 7) / 8 + 2, err);
+    return weir__sketch_claim(s, (UINT64_C(6) << h->p) / 8, err);
+}
+
+/* Where a register stands: two bytes that hold it, and how far up in them. */
+static uint8_t *word_of(const weir_sketch *s, uint64_t i, unsigned *shift) {
+    uint64_t at = 6 * i / 8, last = s->cells_bytes - 2;
+    if (at > last) at = last;
+    *shift = (unsigned)(6 * i - 8 * at);
+    return s->cells + at;
 }
 
 static unsigned get(const weir_sketch *s, uint64_t i) {
+    unsigned shift;
     uint16_t word;
-    uint64_t bit = 6 * i;
-    memcpy(&word, s->cells + bit / 8, sizeof word);
-    return word >> (bit % 8) & 63;
+    memcpy(&word, word_of(s, i, &shift), sizeof word);
+    return word >> shift & 63;
 }
 
 static void set(weir_sketch *s, uint64_t i, unsigned value) {
+    unsigned shift;
     uint16_t word;
-    uint64_t bit = 6 * i;
-    memcpy(&word, s->cells + bit / 8, sizeof word);
-    word = (uint16_t)((word & ~(63u << (bit % 8))) | value << (bit % 8));
-    memcpy(s->cells + bit / 8, &word, sizeof word);
+    uint8_t *at = word_of(s, i, &shift);
+    memcpy(&word, at, sizeof word);
+    word = (uint16_t)((word & ~(63u << shift)) | value << shift);
+    memcpy(at, &word, sizeof word);
 }
 
 static void put(weir_sketch *s, uint64_t hash) {

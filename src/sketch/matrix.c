@@ -41,6 +41,9 @@ void weir__matrix_init(weir__matrix *m, uint64_t seed) {
         unsigned share = (unsigned)weir__matrix_width_step(m);
         m->lines = m->width / share;
         m->sub_bits = (unsigned)__builtin_ctz(share);
+        unsigned needed = WEIR__RESERVE_BITS + m->depth * m->sub_bits;
+        for (uint64_t lines = m->lines; lines > 1; lines /= 2) needed++;
+        m->two = needed > WEIR__FIELD_BITS;
     }
     m->stale = true;
 }
@@ -70,15 +73,17 @@ INLINE uint64_t places_of(const weir__matrix *m, uint64_t hash, unsigned depth, 
     return signs;
 }
 
-static uint64_t block_places(const weir__matrix *m, uint64_t hash, uint64_t *places) {
-    uint64_t x = weir__field_fold(hash), fraction = weir__poly_at(&m->poly[0], x), signs = 0;
-    uint64_t rest = weir__poly_at(&m->poly[1], x);
-    uint64_t line = weir__take_place(&fraction, m->lines) * m->depth << m->sub_bits;
-    for (unsigned i = 0; i < m->depth; i++) {
-        places[i] = line + ((uint64_t)i << m->sub_bits) + weir__take_bits(&rest, m->sub_bits);
-        if (m->with_sign) signs |= weir__take_bits(&rest, 1) << i;
+/* The same for a block layout: a line, and a counter in each row's share of it. */
+INLINE uint64_t block_places(const weir__matrix *m, uint64_t hash, unsigned depth,
+                             uint64_t *places) {
+    uint64_t x = weir__field_fold(hash), fraction = weir__poly_at(&m->poly[0], x);
+    unsigned bits = m->sub_bits;
+    uint64_t line = weir__take_place(&fraction, m->lines) * depth << bits;
+    if (m->two) fraction = weir__poly_at(&m->poly[1], x);
+    for (unsigned i = 0; i < depth; i++) {
+        places[i] = line + ((uint64_t)i << bits) + weir__take_bits(&fraction, bits);
     }
-    return signs;
+    return 0;
 }
 
 static uint64_t any_places(const weir__matrix *m, uint64_t hash, uint64_t *places) {
@@ -86,16 +91,14 @@ static uint64_t any_places(const weir__matrix *m, uint64_t hash, uint64_t *place
         places[0] = hash;
         return 0;
     }
-    return m->block ? block_places(m, hash, places)
+    return m->block ? block_places(m, hash, m->depth, places)
                     : places_of(m, hash, m->depth, m->with_sign, places);
 }
 
-INLINE void prefetch(const weir__matrix *m, const uint64_t *places, unsigned depth) {
+INLINE void prefetch(const weir__matrix *m, const uint64_t *places, unsigned depth, bool block) {
     unsigned bytes = weir__counter_bytes(m->counter);
-    for (unsigned i = 0; i < depth; i++) {
+    for (unsigned i = 0; i < (block ? 1 : depth); i++)
         __builtin_prefetch(m->cells + places[i] * bytes, 1, 3);
-        if (m->block) break;
-    }
 }
 
 /* ---- fast updates: nothing can overflow ---- */
@@ -120,7 +123,7 @@ DEFINE_APPLY(apply_real, double, double)
 
 /* Conservative: raise what lies below the least counter plus the weight. */
 #define DEFINE_RAISE(name, T, W)                                                                   \
-    static void name(T *cells, const uint64_t *places, const W *weights, size_t n, unsigned depth, \
+    INLINE void name(T *cells, const uint64_t *places, const W *weights, size_t n, unsigned depth, \
                      double *lows) {                                                               \
         for (size_t k = 0; k < n; k++, places += depth) {                                          \
             T low = cells[places[0]];                                                              \
@@ -142,70 +145,74 @@ typedef struct {
     double real[CHUNK];
 } chunk;
 
+INLINE void find_places(const weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n,
+                        unsigned depth, bool with_sign, bool block) {
+    bool far = weir__matrix_bytes(m) > CACHED;
+    for (size_t k = 0; k < n; k++) {
+        uint64_t *places = c->places + k * depth;
+        c->signs[k] = block ? block_places(m, hashes[k], depth, places)
+                            : places_of(m, hashes[k], depth, with_sign, places);
+        if (far) prefetch(m, places, depth, block);
+    }
+}
+
 INLINE void apply_chunk(weir__matrix *m, const chunk *c, size_t n, unsigned depth, bool with_sign,
-                        weir__counter counter, double *lows) {
+                        double *lows) {
     void *cells = m->cells;
-    if (counter == WEIR__COUNTER_32)
+    if (m->counter == WEIR__COUNTER_32)
         apply_32(cells, c->places, c->signs, c->whole, n, depth, with_sign, lows);
-    else if (counter == WEIR__COUNTER_64)
+    else if (m->counter == WEIR__COUNTER_64)
         apply_64(cells, c->places, c->signs, c->whole, n, depth, with_sign, lows);
     else apply_real(cells, c->places, c->signs, c->real, n, depth, with_sign, lows);
 }
 
-INLINE void add_run(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n, unsigned depth,
-                    bool with_sign, weir__counter counter, bool far, double *lows) {
-    for (size_t k = 0; k < n; k++) {
-        c->signs[k] = places_of(m, hashes[k], depth, with_sign, c->places + k * depth);
-        if (far) prefetch(m, c->places + k * depth, depth);
-    }
-    apply_chunk(m, c, n, depth, with_sign, counter, lows);
-}
-
-static void raise_chunk(weir__matrix *m, const chunk *c, size_t n, double *lows) {
+INLINE void raise_chunk(weir__matrix *m, const chunk *c, size_t n, unsigned depth, double *lows) {
     void *cells = m->cells;
-    if (m->counter == WEIR__COUNTER_32) raise_32(cells, c->places, c->whole, n, m->depth, lows);
-    else if (m->counter == WEIR__COUNTER_64)
-        raise_64(cells, c->places, c->whole, n, m->depth, lows);
-    else raise_real(cells, c->places, c->real, n, m->depth, lows);
+    if (m->counter == WEIR__COUNTER_32) raise_32(cells, c->places, c->whole, n, depth, lows);
+    else if (m->counter == WEIR__COUNTER_64) raise_64(cells, c->places, c->whole, n, depth, lows);
+    else raise_real(cells, c->places, c->real, n, depth, lows);
 }
 
-/* Any shape. */
-static void add_general(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n, double *lows) {
-    for (size_t k = 0; k < n; k++) {
-        c->signs[k] = any_places(m, hashes[k], c->places + k * m->depth);
-        prefetch(m, c->places + k * m->depth, m->depth);
+INLINE void add_shape(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n, unsigned depth,
+                      double *lows) {
+    if (m->with_sign) {
+        find_places(m, c, hashes, n, depth, true, false);
+        apply_chunk(m, c, n, depth, true, lows);
+        return;
     }
-    if (m->conservative) raise_chunk(m, c, n, lows);
-    else apply_chunk(m, c, n, m->depth, m->with_sign, m->counter, lows);
+    if (m->block) find_places(m, c, hashes, n, depth, false, true);
+    else find_places(m, c, hashes, n, depth, false, false);
+    if (m->conservative) raise_chunk(m, c, n, depth, lows);
+    else apply_chunk(m, c, n, depth, false, lows);
 }
 
-/* The common shapes, compiled for their depth. */
+static void add_direct(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n, double *lows) {
+    memcpy(c->places, hashes, n * sizeof *hashes);
+    apply_chunk(m, c, n, 1, false, lows);
+}
+
+/* The common depths are compiled for themselves. */
 #define SHAPES(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 #define DEFINE_SHAPE(d)                                                                            \
-    static void add_##d(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n, bool far,     \
+    static void add_##d(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n,               \
                         double *lows) {                                                            \
-        if (m->counter == WEIR__COUNTER_32) {                                                      \
-            if (m->with_sign) add_run(m, c, hashes, n, d, true, WEIR__COUNTER_32, far, lows);      \
-            else add_run(m, c, hashes, n, d, false, WEIR__COUNTER_32, far, lows);                  \
-        } else if (m->with_sign) add_run(m, c, hashes, n, d, true, m->counter, far, lows);         \
-        else add_run(m, c, hashes, n, d, false, m->counter, far, lows);                            \
+        add_shape(m, c, hashes, n, d, lows);                                                       \
     }
 SHAPES(DEFINE_SHAPE)
 
 static void add_chunk(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n, double *lows) {
-    bool far = weir__matrix_bytes(m) > CACHED;
-    if (m->block || m->conservative || m->direct) {
-        add_general(m, c, hashes, n, lows);
+    if (m->direct) {
+        add_direct(m, c, hashes, n, lows);
         return;
     }
     switch (m->depth) {
 #define CASE_SHAPE(d)                                                                              \
     case d:                                                                                        \
-        add_##d(m, c, hashes, n, far, lows);                                                       \
+        add_##d(m, c, hashes, n, lows);                                                            \
         return;
         SHAPES(CASE_SHAPE)
     default:
-        add_general(m, c, hashes, n, lows);
+        add_shape(m, c, hashes, n, m->depth, lows);
     }
 }
 

@@ -35,6 +35,7 @@ typedef struct {
     unsigned each;        /* places from one value */
     unsigned sub_bits;    /* block: log2 of a row's counters in a line */
     uint64_t lines;       /* block */
+    bool two;             /* block: one value has too few bits for a line and its counters */
     uint64_t room;        /* weight that surely fits before a counter could overflow */
     uint64_t since_scan;  /* updates since `room` was found by looking at all counters */
     weir__row_view *view; /* NULL or stale after an update */

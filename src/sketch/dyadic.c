@@ -181,8 +181,8 @@ static weir_status outside(const dyadic_sketch *d, int64_t value, int64_t offset
  * give back what is too much, so that all hold the same updates. */
 static size_t add_chunk(dyadic_sketch *d, const uint64_t *places, size_t n, const int64_t *weights,
                         const double *fractions) {
-    uint64_t nodes[CHUNK];
-    int64_t losses[CHUNK];
+    uint64_t nodes[CHUNK] = {0};
+    int64_t losses[CHUNK] = {0};
     for (unsigned l = 0; l < d->levels; l++) {
         for (size_t k = 0; k < n; k++) nodes[k] = node_of(d, places[k], l);
         size_t in = weir__matrix_add(&d->level[l], nodes, n, weights, fractions, NULL);
@@ -321,7 +321,7 @@ static double node_count(const dyadic_sketch *d, unsigned level, uint64_t node) 
  * and that share of the children's sum is looked for. */
 static uint64_t place_of_rank(const dyadic_sketch *d, double share) {
     uint64_t node = 0;
-    double counts[256];
+    double counts[256] = {0};
     for (unsigned l = d->levels; l-- > 0;) {
         unsigned bits = l + 1 == d->levels ? level_bits(d, l) : d->step;
         uint64_t first = node << bits, children = UINT64_C(1) << bits, child = 0, last = 0;

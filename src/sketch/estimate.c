@@ -99,6 +99,7 @@ static void sort_doubles(double *numbers, size_t n) {
 }
 
 static double middle_of(const double *sorted, size_t n) {
+    if (n == 0) return 0;
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
@@ -181,7 +182,10 @@ static void view_rows(const weir__matrix *m, weir__row_view *v) {
 }
 
 static weir_status refresh(weir__matrix *m, weir_error *err) {
-    if (!m->view) m->view = malloc(sizeof *m->view);
+    if (!m->view) {
+        m->view = calloc(1, sizeof *m->view);
+        m->stale = true;
+    }
     if (!m->view) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     if (m->stale) {
         view_rows(m, m->view);

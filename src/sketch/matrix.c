@@ -265,7 +265,7 @@ static bool fits_one(const weir__matrix *m, const uint64_t *places, uint64_t sig
 /* One by one, each looked at before it is added; stops at one that does not fit. */
 static size_t add_checked(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n,
                           double *lows) {
-    uint64_t places[WEIR__DEPTH_MOST];
+    uint64_t places[WEIR__DEPTH_MOST] = {0};
     chunk one;
     m->room = 0;
     for (size_t k = 0; k < n; k++) {
@@ -313,7 +313,7 @@ size_t weir__matrix_add(weir__matrix *m, const uint64_t *hashes, size_t n, const
 /* ---- reading and combining ---- */
 
 void weir__matrix_values(const weir__matrix *m, uint64_t hash, double values[WEIR__DEPTH_MOST]) {
-    uint64_t places[WEIR__DEPTH_MOST];
+    uint64_t places[WEIR__DEPTH_MOST] = {0};
     uint64_t signs = any_places(m, hash, places);
     for (unsigned i = 0; i < m->depth; i++) {
         double value = weir__cell_value(m, places[i]);

@@ -150,7 +150,7 @@ static double draw_gamma(sample_sketch *r, double a) {
         double z = sqrt(-2 * log(unit(r))) * cos(2 * M_PI * unit(r));
         return a * pow(1 - 1 / (9 * a) + z / (3 * sqrt(a)), 3);
     }
-    for (double i = 0; i < a; i++) sum -= log(unit(r));
+    for (unsigned i = 0; i < (unsigned)a; i++) sum -= log(unit(r));
     return sum;
 }
 

@@ -119,7 +119,8 @@ static weir_estimate scaled(const distinct_sketch *d, double c) {
     double one_in = exp2((double)d->state.level), share = 1 / one_in;
     double deviation = one_in * sqrt(c * (1 - share));
     double reach = WEIR__Z99 * deviation + (c < 10 && one_in > 1 ? 5 * one_in : 0);
-    return (weir_estimate){c * one_in, fmax(c, c * one_in - reach), c * one_in + reach, deviation};
+    double low = fmax(c, c * one_in - reach);
+    return (weir_estimate){c * one_in, low, c * one_in + reach, deviation};
 }
 
 static weir_status distinct(weir_sketch *s, weir_estimate *out, weir_error *err) {
@@ -178,23 +179,31 @@ static weir_status sample(weir_sketch *s, weir_items *out, weir_error *err) {
 
 /* ---- the rest ---- */
 
-static void take_over(distinct_sketch *d, const distinct_sketch *from, const weir__entry *e) {
+/* The entry of a key of another sample, made if need be; NULL if the level has
+ * risen over it. */
+static weir__entry *entry_for(distinct_sketch *d, const distinct_sketch *from,
+                              const weir__entry *e) {
     weir__entry *mine = weir__roster_find(&d->roster, e->hash);
-    while (!mine) {
-        mine = weir__roster_add(&d->roster, e->hash, from->roster.arena + e->at,
-                                weir__entry_length(e));
-        if (mine && (e->length & WEIR__KEY_CUT)) mine->length |= WEIR__KEY_CUT;
-        if (mine) break;
+    if (mine) return mine;
+    const void *key = from->roster.arena + e->at;
+    while (!(mine = weir__roster_add(&d->roster, e->hash, key, weir__entry_length(e)))) {
         raise_level(d);
-        if (!in_sample(d, e->hash)) return;
+        if (!in_sample(d, e->hash)) return NULL;
     }
-    uint64_t mine_before = mine->count;
+    mine->length |= e->length & WEIR__KEY_CUT;
+    return mine;
+}
+
+static void take_over(distinct_sketch *d, const distinct_sketch *from, const weir__entry *e) {
+    weir__entry *mine = entry_for(d, from, e);
+    if (!mine) return;
+    uint64_t before = mine->count;
     for (unsigned row = 0; row < d->rows && row < e->count; row++) {
         weir_item item = item_of(from, e, row);
         keep_row(d, mine, item.row, item.row_length);
         mine->count++; /* each stands for one occurrence while it is drawn */
     }
-    mine->count = mine_before + e->count;
+    mine->count = before + e->count;
 }
 
 static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error *err) {

@@ -199,7 +199,7 @@ static size_t add_chunk(dyadic_sketch *d, const uint64_t *places, size_t n, cons
 
 static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
     dyadic_sketch *d = (dyadic_sketch *)s;
-    uint64_t places[CHUNK];
+    uint64_t places[CHUNK] = {0};
     if (u->fractions && d->level[0].counter != WEIR__COUNTER_REAL)
         return weir__fail(err, WEIR_ERR_RANGE, 0,
                           "weights with fractions need a sketch with counter=real");

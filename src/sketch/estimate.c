@@ -223,7 +223,7 @@ static void sample_noise(const weir__matrix *m, weir__row_view *v) {
  * medians of their rows. The same draws for every rank. */
 static void draw_rank(const weir__matrix *m, weir__row_view *v, unsigned rank) {
     uint64_t rng = 1;
-    double row[WEIR__DEPTH_MOST];
+    double row[WEIR__DEPTH_MOST] = {0};
     for (size_t t = 0; t < DRAWS; t++) {
         v->lows[t] = HUGE_VAL;
         for (unsigned i = 0; i < m->depth; i++) {

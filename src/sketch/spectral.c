@@ -130,7 +130,7 @@ static weir_status estimate(weir_sketch *s, uint64_t hash, weir_estimator by, we
     (void)by, (void)err;
     places_of(hash, p->first, p->k, places);
     minimum m = least_of(first, places, p->k);
-    double value = m.least, high = m.least;
+    double high = m.least, value = high;
     if (p->mode == MODE_RM && !m.recurs) {
         places_of(~hash, p->second, p->k, places);
         minimum there = least_of(first + p->first, places, p->k);

@@ -8,7 +8,7 @@
 extern const weir__sketch_class weir__countmin_class, weir__agms_class, weir__top_class,
     weir__dyadic_class, weir__hll_class, weir__kmv_class, weir__linear_class, weir__multires_class,
     weir__pcsa_class, weir__distinct_class, weir__sample_class, weir__sticky_class,
-    weir__spectral_class, weir__ams_class, weir__spacecode_class, weir__window_class;
+    weir__spectral_class, weir__ams_class, weir__spacecode_class, weir__panes_class;
 
 /* A new sketch is its file and a line here. */
 const weir__sketch_class *const weir__sketch_classes[] = {
@@ -27,7 +27,7 @@ const weir__sketch_class *const weir__sketch_classes[] = {
     &weir__spectral_class,
     &weir__ams_class,
     &weir__spacecode_class,
-    &weir__window_class,
+    &weir__panes_class,
     NULL,
 };
 

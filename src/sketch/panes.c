@@ -1,4 +1,4 @@
-/* window.c - any mergeable sketch over the recent past.
+/* panes.c - `window`: any mergeable sketch over the recent past.
  *
  * Question   whatever the inner sketch answers, of the last `length` of the stream
  * Idea       time is cut into panes; each has a sketch of its own. A question is
@@ -390,7 +390,7 @@ static const weir_option options[] = {
     {"of", WEIR_OPT_SPEC, 0, 0, NULL, NULL, "the sketch of each pane"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__window_class = {
+const weir__sketch_class weir__panes_class = {
     .kind = {.name = "window",
              .summary = "another sketch over the last so much time or so many records",
              .advice =

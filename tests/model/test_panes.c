@@ -1,4 +1,4 @@
-/* test_window_sketch.c - sliding windows of sketches against exact counts of their panes. */
+/* test_panes.c - sliding windows of sketches against exact counts of their panes. */
 #include "model/sketching.h"
 
 static void add_at(weir_sketch *s, uint64_t key, int64_t time) {

@@ -34,6 +34,6 @@ typedef struct {
     void (*free)(void *object);
 } weir__family;
 
-extern const weir__family weir__filter_family;
+extern const weir__family weir__filter_family, weir__sketch_family;
 
 #endif

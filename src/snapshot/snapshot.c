@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A new family is a line here. */
-static const weir__family *const families[] = {&weir__filter_family, NULL};
+static const weir__family *const families[] = {&weir__filter_family, &weir__sketch_family, NULL};
 
 const weir__family *weir__family_numbered(uint32_t number) {
     for (size_t i = 0; families[i]; i++)
@@ -80,6 +80,11 @@ weir_status weir_snapshot_put_filter(weir_snapshot *snapshot, const char *name,
     return put_object(snapshot, name, &weir__filter_family, filter, err);
 }
 
+weir_status weir_snapshot_put_sketch(weir_snapshot *snapshot, const char *name,
+                                     const weir_sketch *sketch, weir_error *err) {
+    return put_object(snapshot, name, &weir__sketch_family, sketch, err);
+}
+
 weir_status weir_snapshot_put_audit(weir_snapshot *snapshot, const char *name,
                                     const weir_audit *audit, weir_error *err) {
     weir__part_entry *part;
@@ -115,6 +120,10 @@ static void *take_object(weir_snapshot *snapshot, const char *name, const weir__
 
 weir_filter *weir_snapshot_take_filter(weir_snapshot *snapshot, const char *name) {
     return take_object(snapshot, name, &weir__filter_family);
+}
+
+weir_sketch *weir_snapshot_take_sketch(weir_snapshot *snapshot, const char *name) {
+    return take_object(snapshot, name, &weir__sketch_family);
 }
 
 weir_audit *weir_snapshot_take_audit(weir_snapshot *snapshot, const char *name) {
@@ -174,6 +183,17 @@ weir_status weir_filter_save(const weir_filter *filter, const char *path, weir_e
 weir_status weir_filter_load(weir_filter **out, const char *path, weir_error *err) {
     void *object;
     weir_status status = load_object(&weir__filter_family, &object, path, err);
+    *out = object;
+    return status;
+}
+
+weir_status weir_sketch_save(const weir_sketch *sketch, const char *path, weir_error *err) {
+    return save_object(&weir__sketch_family, sketch, path, err);
+}
+
+weir_status weir_sketch_load(weir_sketch **out, const char *path, weir_error *err) {
+    void *object;
+    weir_status status = load_object(&weir__sketch_family, &object, path, err);
     *out = object;
     return status;
 }

@@ -55,6 +55,32 @@ static void use(weir_filter *filter) {
     weir_filter_get_info(filter, &info);
 }
 
+static const void *key_bytes(void *context, size_t i, size_t *length) {
+    *length = i % 9;
+    return context;
+}
+
+static void use_sketch(weir_sketch *sketch) {
+    uint64_t hashes[256];
+    int64_t values[256];
+    weir_estimate e;
+    weir_quantile q;
+    weir_item items[8];
+    weir_items list = {.items = items, .room = 8};
+    for (uint64_t i = 0; i < 256; i++) hashes[i] = weir__mix64(i % 200 + 1), values[i] = (int64_t)i;
+    weir_updates u = {
+        .count = 256, .hashes = hashes, .values = values, .key = key_bytes, .context = hashes};
+    for (int round = 0; round < 3; round++) {
+        weir_sketch_add_batch(sketch, &u, NULL);
+        weir_sketch_estimate_hash(sketch, hashes[0], WEIR_BY_AUTO, &e, NULL);
+        weir_sketch_self_join(sketch, WEIR_BY_AUTO, &e, NULL);
+        weir_sketch_top(sketch, WEIR_BY_CM, &list, NULL);
+        weir_sketch_quantile(sketch, 0.5, &q, NULL);
+        weir_sketch_distinct(sketch, &e, NULL);
+        weir_sketch_sample(sketch, &list, NULL);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     char path[64];
     int fd = memfd_create("snapshot", MFD_CLOEXEC);
@@ -67,7 +93,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
         for (size_t i = 0; i < snapshot->count; i++) {
             weir_filter *filter = weir_snapshot_take_filter(snapshot, snapshot->parts[i].name);
             weir_audit *audit = weir_snapshot_take_audit(snapshot, snapshot->parts[i].name);
+            weir_sketch *sketch = weir_snapshot_take_sketch(snapshot, snapshot->parts[i].name);
             weir_audit_report report;
+            if (sketch) use_sketch(sketch);
+            weir_sketch_free(sketch);
             if (filter) use(filter);
             if (audit) weir_audit_get_report(audit, &report);
             weir_filter_free(filter);

@@ -47,6 +47,13 @@ static weir_status make_and_free(const char *spec, weir_error *err) {
     return status;
 }
 
+static weir_status sketch_and_free(const char *spec, weir_error *err) {
+    weir_sketch *sketch;
+    weir_status status = weir_sketch_new(&sketch, spec, err);
+    weir_sketch_free(sketch);
+    return status;
+}
+
 static weir_status audit_and_free(const char *unused, weir_error *err) {
     (void)unused;
     weir_audit *audit;
@@ -86,6 +93,14 @@ static weir_status load_and_free(const char *path, weir_error *err) {
     return status;
 }
 
+static void making_a_sketch_survives(void **state) {
+    (void)state;
+    for (size_t k = 0; weir_sketch_kind(k); k++) {
+        bool window = strcmp(weir_sketch_kind(k)->name, "window") == 0;
+        fail_each(sketch_and_free, window ? "window:length=9,of=(top)" : weir_sketch_kind(k)->name);
+    }
+}
+
 static void making_a_filter_survives(void **state) {
     (void)state;
     for (size_t k = 0; weir_filter_kind(k); k++) {
@@ -116,6 +131,7 @@ static int clean_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(making_a_filter_survives),
+        cmocka_unit_test(making_a_sketch_survives),
         cmocka_unit_test(making_an_audit_survives),
         cmocka_unit_test(saving_and_loading_survive),
     };

@@ -1,0 +1,252 @@
+/* top.c - the most frequent keys, and every key above a share.
+ *
+ * Question   which keys are the k most frequent (top-k)? Which hold more than a
+ *            share of the total (iceberg)?
+ * Idea       a count-min sketch counts all keys; beside it stands a roster of
+ *            candidates with their bytes. A key whose CM estimate, just after it
+ *            was counted, exceeds the `floor` becomes a candidate. When the roster
+ *            is full the worse half goes, by their estimates of that moment, and
+ *            the floor rises to the best of those that went.
+ * Error      none is missed without being told: a key that is not on the roster
+ *            was at its last occurrence at or below the floor of that time, or was
+ *            let go at or below it, and CM never underestimates. So its count
+ *            is at most the floor, for certain (as long as no weight is negative).
+ *            A list of all keys above x is complete if the floor is below x.
+ *            Listed keys carry the estimate asked for, and CM's bounds; a key
+ *            that is on the list without reason has a lower bound that says so.
+ * Parameters k (100); the roster has room for 4k keys and 64 bytes of each (on
+ *            average; long ones shorten the list); the rest of memory= is counters
+ * Cost       d counters per key, and a look into the roster for frequent keys
+ * Layout     the matrix, then the roster (roster.h)
+ * Source     Cormode, Muthukrishnan 2005; thesis, introduction of chapter 4: CM
+ *            finds the candidates, CMM says how frequent they are. They keep a
+ *            heap; halving a list costs a key less and gives the floor.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "filter/filter.h"
+#include "sketch/counting.h"
+#include "sketch/roster.h"
+
+enum { OPT_K = WEIR__CO_OWN, OPT_UPDATE };
+enum { CHUNK = 256, ROSTER_EACH = 4, KEY_BYTES = 64 };
+#define STANDARD_MEMORY ((uint64_t)1 << 20)
+
+typedef struct {
+    weir__counting counting;
+    struct {
+        weir__roster_state roster;
+        uint64_t floor; /* bits of a double, in units of the counters */
+    } state;
+    weir__roster roster;
+    double *scratch; /* estimates of the entries while half of them go */
+} top_sketch;
+
+static double floor_of(const top_sketch *t) { return weir__as_double(t->state.floor); }
+
+static weir_status create(weir_sketch *s, weir_error *err) {
+    top_sketch *t = (top_sketch *)s;
+    weir__matrix *m = &t->counting.matrix;
+    weir__roster_plan(&t->roster, ROSTER_EACH * weir__sk_whole(s, OPT_K), KEY_BYTES, 0);
+    uint64_t roster = weir__roster_bytes(&t->roster);
+    uint64_t budget = weir__sketch_budget(s, STANDARD_MEMORY + roster);
+    if (budget < roster + 256) {
+        char needed[32];
+        return weir__sk_fail(s, WEIR__SK_MEMORY, err, "k=%llu needs more memory than %s",
+                             (unsigned long long)weir__sk_whole(s, OPT_K),
+                             weir_print_size(needed, roster));
+    }
+    m->conservative = weir__sk_whole(s, OPT_UPDATE) == 1;
+    weir_status status = weir__counting_plan(s, budget - roster, err);
+    if (status != WEIR_OK) return status;
+    t->scratch = malloc(t->roster.capacity * sizeof *t->scratch);
+    if (!t->scratch) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+    return weir__sketch_claim(s, (weir__matrix_bytes(m) + 7) / 8 * 8 + roster, err);
+}
+
+static void bind(weir_sketch *s) {
+    top_sketch *t = (top_sketch *)s;
+    weir__counting_bind(s);
+    uint64_t matrix = (weir__matrix_bytes(&t->counting.matrix) + 7) / 8 * 8;
+    weir__roster_bind(&t->roster, s->cells + matrix, &t->state.roster);
+}
+
+static void close(weir_sketch *s) {
+    weir__counting_close(s);
+    free(((top_sketch *)s)->scratch);
+}
+
+/* ---- candidates ---- */
+
+static double cm_of(const top_sketch *t, uint64_t hash) {
+    double values[WEIR__DEPTH_MOST];
+    const weir__matrix *m = &t->counting.matrix;
+    weir__matrix_values(m, hash, values);
+    double low = values[0];
+    for (unsigned i = 1; i < m->depth; i++) low = fmin(low, values[i]);
+    return low;
+}
+
+static int descending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+typedef struct {
+    const top_sketch *t;
+    double above;
+} survivors;
+
+static bool survives(void *context, const weir__entry *e) {
+    const survivors *s = context;
+    return cm_of(s->t, e->hash) > s->above;
+}
+
+/* Let the worse half go; `most` are to stay at most. */
+static void halve(top_sketch *t, uint64_t most) {
+    uint64_t n = t->state.roster.entries;
+    for (uint64_t i = 0; i < n; i++) t->scratch[i] = cm_of(t, t->roster.entries[i].hash);
+    qsort(t->scratch, n, sizeof *t->scratch, descending);
+    survivors s = {t, n > most ? t->scratch[most] : floor_of(t)};
+    if (s.above > floor_of(t)) t->state.floor = weir__as_bits(s.above);
+    weir__roster_keep(&t->roster, survives, &s);
+}
+
+static void nominate(top_sketch *t, const weir_updates *u, size_t i, double low) {
+    uint64_t hash = u->hashes[i];
+    size_t length;
+    if (weir__roster_find(&t->roster, hash)) return;
+    const void *key = weir__key_bytes(u, i, &length);
+    while (!weir__roster_add(&t->roster, hash, key, length)) {
+        uint64_t half = t->state.roster.entries / 2;
+        halve(t, half < t->roster.capacity / 2 ? half : t->roster.capacity / 2);
+        if (low <= floor_of(t)) return;
+    }
+}
+
+static weir_updates part_of(const weir_updates *u, size_t at, size_t count) {
+    weir_updates part = *u;
+    part.count = count;
+    part.hashes += at;
+    if (u->weights) part.weights += at;
+    if (u->fractions) part.fractions += at;
+    if (u->times) part.times += at;
+    return part;
+}
+
+static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
+    top_sketch *t = (top_sketch *)s;
+    double lows[CHUNK];
+    uint64_t updates = s->updates;
+    weir_status status = WEIR_OK;
+    for (*done = 0; *done < u->count && status == WEIR_OK;) {
+        size_t n = u->count - *done < CHUNK ? u->count - *done : CHUNK, in;
+        weir_updates part = part_of(u, *done, n);
+        uint64_t shrunk = t->counting.state.decay.shrunk;
+        s->updates = updates + *done; /* the clock of a half-life in records */
+        status = weir__counting_add_lows(s, &part, lows, &in, err);
+        if (status != WEIR_OK && err) err->offset += (int64_t)*done;
+        int shift = (int)(t->counting.state.decay.shrunk - shrunk);
+        t->state.floor = weir__as_bits(ldexp(floor_of(t), -shift));
+        for (size_t k = 0; k < in; k++)
+            if (lows[k] > floor_of(t)) nominate(t, u, *done + k, lows[k]);
+        *done += in;
+    }
+    s->updates = updates;
+    return status;
+}
+
+/* ---- answers ---- */
+
+static weir_status top(weir_sketch *s, double above, weir_estimator by, weir_items *out,
+                       weir_error *err) {
+    top_sketch *t = (top_sketch *)s;
+    uint64_t listed = 0;
+    double least = HUGE_VAL;
+    out->floor = floor_of(t) * weir__counting_now(s);
+    for (uint64_t i = 0; i < t->state.roster.entries; i++) {
+        const weir__entry *e = &t->roster.entries[i];
+        weir_item item = weir__roster_item(&t->roster, e);
+        weir_status status = weir__counting_estimate(s, e->hash, by, &item.count, err);
+        if (status != WEIR_OK) return status;
+        if (above > 0 && item.count.high < above) continue;
+        weir__items_add(out, &item);
+        listed++;
+    }
+    weir__items_sort(out);
+    for (size_t i = 0; i < out->found; i++) least = fmin(least, out->items[i].count.low);
+    if (above > 0) out->complete = out->floor < above && listed == out->found;
+    else out->complete = out->floor == 0 || (out->found == out->room && least >= out->floor);
+    return WEIR_OK;
+}
+
+/* A key that neither knows is at or below both floors, so below their sum. */
+static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error *err) {
+    top_sketch *a = (top_sketch *)into;
+    const top_sketch *b = (const top_sketch *)from;
+    double factor;
+    weir_status status = weir__counting_merge_by(into, from, &factor, err);
+    if (status != WEIR_OK) return status;
+    a->state.floor = weir__as_bits(floor_of(a) + factor * floor_of(b));
+    for (uint64_t i = 0; i < b->state.roster.entries; i++) {
+        const weir__entry *e = &b->roster.entries[i];
+        if (weir__roster_find(&a->roster, e->hash)) continue;
+        double low = cm_of(a, e->hash);
+        while (low > floor_of(a) && !weir__roster_add(&a->roster, e->hash, b->roster.arena + e->at,
+                                                      weir__entry_length(e)))
+            halve(a, a->state.roster.entries / 2);
+    }
+    return WEIR_OK;
+}
+
+static void details(const weir_sketch *s, weir_detail_fn *each, void *context) {
+    const top_sketch *t = (const top_sketch *)s;
+    weir__counting_details(s, each, context);
+    weir__detail(each, context, "candidates", "keys on the roster", "%llu",
+                 (unsigned long long)t->state.roster.entries);
+    weir__detail(each, context, "floor", "no key that is missing came by more often than this",
+                 "%.15g", floor_of(t) * weir__counting_now(s));
+}
+
+static weir_status check(const weir_sketch *s, weir_error *err) {
+    const top_sketch *t = (const top_sketch *)s;
+    if (!weir__roster_sound(&t->roster, &t->state.roster) || !isfinite(floor_of(t)))
+        return weir__fail(err, WEIR_ERR_CORRUPT, -1, "the list of keys is not understood");
+    return weir__counting_check(s, err);
+}
+
+static const weir_option options[] = {
+    WEIR__COUNTING_OPTIONS("the total"),
+    {"k", WEIR_OPT_COUNT, 1, 10000000, NULL, "100",
+     "how many keys to find; memory for keys grows with it"},
+    {"update", WEIR_OPT_CHOICE, 0, 0, "plain|conservative", "plain",
+     "conservative raises only the least counters: better for frequent keys, no deletions"},
+    {NULL, 0, 0, 0, NULL, NULL, NULL}};
+
+const weir__sketch_class weir__top_class = {
+    .kind = {.name = "top",
+             .summary = "Count-min with a list of the most frequent keys",
+             .advice = "The most frequent keys and all keys above a share of the total; none that "
+                       "matters is missed, and the answer says so. Answers what countmin answers "
+                       "as well. For a second opinion by sampling use sticky.",
+             .mergeable = true,
+             .options = options},
+    WEIR__COUNTING_FUNCTIONS,
+    .size = sizeof(top_sketch),
+    .state_offset = offsetof(weir__counting, state),
+    .state_words = (sizeof(((weir__counting *)0)->state) + sizeof(((top_sketch *)0)->state)) / 8,
+    .create = create,
+    .bind = bind,
+    .close = close,
+    .add = add,
+    .needs = WEIR__NEEDS_HASHES | WEIR__NEEDS_KEYS,
+    .merge = merge,
+    .details = details,
+    .check = check,
+    .top = top,
+};
+
+_Static_assert(offsetof(top_sketch, state) ==
+                   offsetof(weir__counting, state) + sizeof(((weir__counting *)0)->state),
+               "the words of state must follow each other");

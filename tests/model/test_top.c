@@ -1,0 +1,195 @@
+/* test_top.c - frequent keys: top, sticky and counting samples, against exact counts. */
+#include "model/sketching.h"
+
+enum { KEYS = 20000, RECORDS = 300000 };
+
+typedef struct {
+    uint64_t stream[RECORDS];
+    double counts[KEYS];
+} exact;
+
+/* Keys by a power law: key i with a weight of 1/(i+1), shuffled by the draws. */
+static exact *draw_stream(uint64_t seed) {
+    exact *x = calloc(1, sizeof *x);
+    for (uint64_t i = 0; i < RECORDS; i++) {
+        double u = (double)(test_word(seed, i) >> 11) * 0x1p-53;
+        uint64_t key = (uint64_t)exp(u * log(KEYS + 1.0)) - 1;
+        x->stream[i] = key < KEYS ? key : KEYS - 1;
+        x->counts[x->stream[i]]++;
+    }
+    return x;
+}
+
+static uint64_t number_of(const weir_item *item) {
+    char text[24] = "";
+    assert_true(item->length < sizeof text && !item->cut);
+    memcpy(text, item->key, item->length);
+    assert_memory_equal(text, "key-", 4);
+    uint64_t number = strtoull(text + 4, NULL, 10);
+    assert_true(item->hash == key_hash(number));
+    return number;
+}
+
+static void top_keys_are_found(void **state) {
+    (void)state;
+    exact *x = draw_stream(1);
+    static const char *const specs[] = {"top:k=100,memory=256K,seed=1",
+                                        "top:k=100,memory=256K,seed=2,update=conservative",
+                                        "top:k=100,memory=128K,seed=3,counter=64"};
+    for (size_t k = 0; k < 3; k++) {
+        weir_sketch *s = make_sketch(specs[k]);
+        weir_item items[1000];
+        weir_items out = {.items = items, .room = 50};
+        add_numbers(s, x->stream, NULL, RECORDS, 777);
+        assert_int_equal(weir_sketch_top(s, WEIR_BY_AUTO, &out, NULL), WEIR_OK);
+        assert_int_equal(out.found, 50);
+        bool listed[KEYS] = {false};
+        for (size_t i = 0; i < out.found; i++) {
+            uint64_t key = number_of(&items[i]);
+            listed[key] = true;
+            assert_true(items[i].count.low <= x->counts[key] &&
+                        x->counts[key] <= items[i].count.high);
+            if (i) assert_true(items[i].count.value <= items[i - 1].count.value);
+        }
+        for (uint64_t i = 0; i < 40; i++) assert_true(listed[i]);
+
+        out = (weir_items){.items = items, .room = 1000};
+        assert_int_equal(weir_sketch_above(s, 0.002, WEIR_BY_CM, &out, NULL), WEIR_OK);
+        assert_true(out.complete);
+        memset(listed, 0, sizeof listed);
+        for (size_t i = 0; i < out.found; i++) listed[number_of(&items[i])] = true;
+        for (uint64_t i = 0; i < KEYS; i++)
+            if (x->counts[i] >= 0.002 * RECORDS) assert_true(listed[i]);
+
+        /* Whatever is not listed at all came at most `floor` times. */
+        out = (weir_items){.items = items, .room = 1000};
+        weir_sketch_top(s, WEIR_BY_CM, &out, NULL);
+        memset(listed, 0, sizeof listed);
+        for (size_t i = 0; i < out.found; i++) listed[number_of(&items[i])] = true;
+        for (uint64_t i = 0; i < KEYS; i++)
+            if (!listed[i]) assert_true(x->counts[i] <= out.floor);
+        weir_sketch_free(s);
+    }
+    free(x);
+}
+
+static void tops_merge(void **state) {
+    (void)state;
+    exact *x = draw_stream(2);
+    const char *spec = "top:k=100,memory=256K,seed=1";
+    weir_sketch *a = make_sketch(spec), *b = make_sketch(spec);
+    weir_item items[1000];
+    add_numbers(a, x->stream, NULL, RECORDS / 2, 1000);
+    add_numbers(b, x->stream + RECORDS / 2, NULL, RECORDS / 2, 1000);
+    assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
+    weir_items out = {.items = items, .room = 1000};
+    bool listed[KEYS] = {false};
+    weir_sketch_top(a, WEIR_BY_CM, &out, NULL);
+    for (size_t i = 0; i < out.found; i++) listed[number_of(&items[i])] = true;
+    for (uint64_t i = 0; i < 30; i++) assert_true(listed[i]);
+    for (uint64_t i = 0; i < KEYS; i++)
+        if (!listed[i]) assert_true(x->counts[i] <= out.floor);
+    weir_sketch_free(a), weir_sketch_free(b);
+    free(x);
+}
+
+/* Keys far longer than planned: the list gets shorter, the promise stays. */
+static const void *long_key(void *context, size_t i, size_t *length) {
+    static char text[3000];
+    const uint64_t *keys = context;
+    memset(text, 'x', sizeof text);
+    int used = snprintf(text, sizeof text, "%llu-", (unsigned long long)keys[i]);
+    text[used] = 'x';
+    *length = 200 + keys[i] % 2800;
+    return text;
+}
+
+static void long_keys_fit(void **state) {
+    (void)state;
+    exact *x = draw_stream(3);
+    weir_sketch *s = make_sketch("top:k=100,memory=512K,seed=1");
+    uint64_t hashes[1000];
+    for (size_t at = 0; at < RECORDS; at += 1000) {
+        for (size_t i = 0; i < 1000; i++) hashes[i] = key_hash(x->stream[at + i]);
+        weir_updates u = {
+            .count = 1000, .hashes = hashes, .key = long_key, .context = x->stream + at};
+        assert_int_equal(weir_sketch_add_batch(s, &u, NULL), WEIR_OK);
+    }
+    weir_item items[1000];
+    weir_items out = {.items = items, .room = 1000};
+    weir_sketch_top(s, WEIR_BY_CM, &out, NULL);
+    bool listed[KEYS] = {false};
+    for (size_t i = 0; i < out.found; i++) {
+        uint64_t key = strtoull(items[i].key, NULL, 10);
+        assert_int_equal(items[i].length, 200 + key % 2800);
+        listed[key] = true;
+    }
+    printf("# %zu keys of 200 bytes and more are listed\n", out.found);
+    assert_true(out.found >= 4 && listed[0]);
+    for (uint64_t i = 0; i < KEYS; i++)
+        if (!listed[i]) assert_true(x->counts[i] <= out.floor);
+    weir_sketch_free(s);
+    free(x);
+}
+
+static void samples_find_frequent_keys(void **state) {
+    (void)state;
+    exact *x = draw_stream(4);
+    static const char *const specs[] = {"sticky:support=0.5%,error=0.1%,seed=1",
+                                        "sticky:mode=counting,memory=64K,seed=2"};
+    for (size_t k = 0; k < 2; k++) {
+        weir_sketch *s = make_sketch(specs[k]);
+        weir_item *items = calloc(KEYS, sizeof *items);
+        weir_items out = {.items = items, .room = KEYS};
+        add_numbers(s, x->stream, NULL, RECORDS, 1000);
+        assert_int_equal(weir_sketch_top(s, WEIR_BY_AUTO, &out, NULL), WEIR_OK);
+        bool listed[KEYS] = {false};
+        for (size_t i = 0; i < out.found; i++) {
+            uint64_t key = number_of(&items[i]);
+            listed[key] = true;
+            assert_true(items[i].count.low <= x->counts[key]);
+            if (k == 0 && x->counts[key] > 0.005 * RECORDS)
+                assert_true(items[i].count.value >= x->counts[key] - 0.001 * RECORDS);
+        }
+        for (uint64_t i = 0; i < KEYS; i++)
+            if (x->counts[i] > 0.005 * RECORDS) assert_true(listed[i]);
+        weir_error err = {0};
+        expect_failed(weir_sketch_add(s, "a", 1, -1, &err), WEIR_ERR_RANGE, &err, "negative");
+        expect_failed(weir_sketch_merge(s, s, &err), WEIR_ERR_UNSUPPORTED, &err,
+                      "cannot be merged");
+        weir_sketch_free(s);
+        free(items);
+    }
+    free(x);
+}
+
+/* A counting sample's count, compensated, is nearly unbiased for a frequent key: it
+ * misses a geometric number of occurrences, rate - 1 on average of those before the
+ * first that is sampled. */
+static void counting_samples_count(void **state) {
+    (void)state;
+    spread missed = {0};
+    double rate = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        weir_sketch *s = make_seeded("sticky:mode=counting,memory=2K", seed);
+        uint64_t keys[4000];
+        for (uint64_t i = 0; i < 4000; i++) keys[i] = i % 4 ? 1000 + i : 7;
+        add_numbers(s, keys, NULL, 4000, 512);
+        weir_estimate e = estimate_of(s, 7, WEIR_BY_AUTO);
+        rate = e.deviation;
+        spread_add(&missed, (1000 - e.low) / rate);
+        weir_sketch_free(s);
+    }
+    printf("# rate %.0f; missed %.3f of it (a geometric variable: %.3f)\n", rate,
+           spread_mean(&missed), 1 - 1 / rate);
+    assert_true(rate >= 16);
+    assert_true(fabs(spread_mean(&missed) - 1) < 0.35);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(top_keys_are_found), cmocka_unit_test(tops_merge),
+        cmocka_unit_test(long_keys_fit), cmocka_unit_test(samples_find_frequent_keys),
+        cmocka_unit_test(counting_samples_count)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -121,6 +121,7 @@ static weir_status read_nested(spec_reader *r, const weir_option *o, const char 
         return weir__fail(r->err, WEIR_ERR_SPEC, offset,
                           "%s takes a spec in parentheses, such as %s=(bloom:fpr=1%%)", o->name,
                           o->name);
+    free(value->text); /* the default's */
     value->text = strndup(text + 1, length - 2);
     return value->text ? WEIR_OK : weir__fail(r->err, WEIR_ERR_MEMORY, -1, "out of memory");
 }

@@ -201,8 +201,8 @@ void weir__matrix_close(weir__matrix *m) {
 }
 
 static double least(const double *numbers, unsigned n) {
-    double low = numbers[0];
-    for (unsigned i = 1; i < n; i++) low = fmin(low, numbers[i]);
+    double low = HUGE_VAL;
+    for (unsigned i = 0; i < n; i++) low = fmin(low, numbers[i]);
     return low;
 }
 

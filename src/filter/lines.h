@@ -85,27 +85,17 @@ WEIR__INLINE size_t weir__each_key(const weir_filter *filter, unsigned per_key,
 
 /* --- k groups of g cells in a line ----------------------------------------------- */
 
-/* The key's cells, one by one from group 0 on: sixteen bits choose each, four to
- * a mixed word, so a cell is off its even chance by at most g / 2^16. */
-typedef struct {
-    uint64_t rest, mix, base;
-    unsigned group, taken;
-} weir__group_cells;
+enum { WEIR__GROUPS_MOST = 64 };
 
-static inline weir__group_cells weir__groups_start(uint64_t rest, unsigned group) {
-    weir__group_cells cells = {.rest = rest, .group = group};
-    return cells;
-}
-
-static inline uint64_t weir__groups_next(weir__group_cells *c) {
-    if (c->taken++ % 4 == 0) {
-        c->mix = weir__mix64(c->rest);
-        c->rest += UINT64_C(0x9e3779b97f4a7c15);
+/* The key's cells from group 0 on, four at a time: room for WEIR__GROUPS_MOST.
+ * Sixteen bits choose each, so that a cell is off its even chance by at most
+ * g / 2^16. */
+static inline void weir__find_groups(uint64_t rest, unsigned group, unsigned k, uint32_t *cells) {
+    for (unsigned j = 0; j < k; j += 4, rest += UINT64_C(0x9e3779b97f4a7c15)) {
+        uint64_t mix = weir__mix64(rest);
+        for (unsigned i = 0; i < 4; i++)
+            cells[j + i] = (j + i) * group + ((uint32_t)(mix >> (16 * i) & 0xffff) * group >> 16);
     }
-    uint64_t cell = c->base + ((c->mix & 0xffff) * c->group >> 16);
-    c->mix >>= 16;
-    c->base += c->group;
-    return cell;
 }
 
 /* The rate above over the Poisson number of keys in a line. */

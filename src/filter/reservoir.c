@@ -282,13 +282,12 @@ static void insert(reservoir_filter *f, const uint64_t *places, const uint64_t *
 
 /* --- one key in its line ------------------------------------------------------------ */
 
+/* A word's bit in each of the k groups, as the words of a line. */
 static inline void find_bits(const reservoir_filter *f, uint64_t word, uint64_t *bits) {
-    weir__group_cells cells = weir__groups_start(word, f->group);
+    uint32_t cells[WEIR__GROUPS_MOST];
+    weir__find_groups(word, f->group, f->k, cells);
     memset(bits, 0, WEIR__LINE);
-    for (unsigned j = 0; j < f->k; j++) {
-        uint64_t bit = weir__groups_next(&cells);
-        bits[bit / 64] |= UINT64_C(1) << (bit % 64);
-    }
+    for (unsigned j = 0; j < f->k; j++) bits[cells[j] / 64] |= UINT64_C(1) << (cells[j] % 64);
 }
 
 static inline bool line_has(const uint64_t *line, const uint64_t *bits) {
@@ -299,14 +298,13 @@ static inline bool line_has(const uint64_t *line, const uint64_t *bits) {
 
 /* A NEW key that was not drawn makes room for each bit that it adds. */
 static void make_room(const reservoir_filter *f, uint64_t *line, uint64_t rest, arrival a) {
-    weir__group_cells mine = weir__groups_start(rest, f->group);
-    weir__group_cells other = weir__groups_start(weir__mix64(a.random), f->group);
-    for (unsigned j = 0; j < f->k; j++) {
-        uint64_t bit = weir__groups_next(&mine), from = weir__groups_next(&other);
-        if (!weir__bit_get((uint8_t *)line, bit))
+    uint32_t mine[WEIR__GROUPS_MOST], others[WEIR__GROUPS_MOST];
+    weir__find_groups(rest, f->group, f->k, mine);
+    weir__find_groups(weir__mix64(a.random), f->group, f->k, others);
+    for (unsigned j = 0; j < f->k; j++)
+        if (!weir__bit_get((uint8_t *)line, mine[j]))
             clear_a_set_bit((uint8_t *)line, (uint64_t)j * f->group, (j + 1) * (uint64_t)f->group,
-                            from);
-    }
+                            others[j]);
 }
 
 static bool line_test(void *filter, uint64_t *line, uint64_t rest) {
@@ -315,19 +313,20 @@ static bool line_test(void *filter, uint64_t *line, uint64_t rest) {
     return line_has(line, mine);
 }
 
+/* What a key does when it is drawn is done to every key, by masks that are empty for
+ * the others: whether it is drawn cannot be foreseen. */
 static bool line_offer(void *filter, uint64_t *line, uint64_t rest) {
     reservoir_filter *f = filter;
-    uint64_t mine[WEIR__LINE_WORDS], others[WEIR__LINE_WORDS] = {0};
+    uint64_t mine[WEIR__LINE_WORDS], others[WEIR__LINE_WORDS];
     arrival a = next_arrival(f);
     find_bits(f, rest, mine);
+    find_bits(f, weir__mix64(a.random), others);
     bool is_seen = line_has(line, mine);
-    if (a.drawn) {
-        if (clears_anywhere(f, a)) find_bits(f, weir__mix64(a.random), others);
-    } else {
-        if (is_seen || a.number <= f->sampled_only) return is_seen;
-        make_room(f, line, rest, a);
-    }
-    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++) line[w] = (line[w] & ~others[w]) | mine[w];
+    bool forced = !a.drawn && !is_seen && a.number > f->sampled_only;
+    if (forced) make_room(f, line, rest, a);
+    uint64_t clears = -(uint64_t)clears_anywhere(f, a), sets = -(uint64_t)(a.drawn || forced);
+    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++)
+        line[w] = (line[w] & ~(others[w] & clears)) | (mine[w] & sets);
     return is_seen;
 }
 

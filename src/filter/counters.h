@@ -14,8 +14,6 @@
 #ifndef WEIR_FILTER_COUNTERS_H
 #define WEIR_FILTER_COUNTERS_H
 
-#include <limits.h>
-
 #include "filter/filter.h"
 #include "filter/lines.h"
 #include "filter/probe.h"
@@ -158,22 +156,6 @@ static inline void weir__counters_raise(uint64_t *words, const weir__counters *c
 static inline void weir__counters_lower(uint64_t *words, const weir__counters *c, uint64_t place) {
     uint64_t can = weir__counters_get(words, c, place) - 1 < c->top - 1;
     words[place / 64] -= can << (place % 64);
-}
-
-/* Raise those of a key's counters in a line that are at `value` (or all, with
- * ANY_VALUE). The ones are gathered first: counters changed one by one would keep
- * the processor waiting for its own last store. */
-#define WEIR__COUNTERS_ANY_VALUE UINT_MAX
-static inline void weir__counters_raise_in_line(uint64_t *line, const weir__counters *c,
-                                                const uint64_t *places, unsigned value) {
-    uint64_t ones[WEIR__LINE_WORDS] = {0};
-    for (unsigned j = 0; j < c->k; j++) {
-        uint64_t one =
-            value == WEIR__COUNTERS_ANY_VALUE || weir__counters_get(line, c, places[j]) == value;
-        ones[places[j] / 64] |= one << (places[j] % 64);
-    }
-    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++)
-        line[w] += ones[w] & ~weir__counters_at_top(line[w], c->width);
 }
 
 /* The least of a key's counters, and how many of them have that value. */

@@ -313,20 +313,19 @@ static bool line_test(void *filter, uint64_t *line, uint64_t rest) {
     return line_has(line, mine);
 }
 
-/* What a key does when it is drawn is done to every key, by masks that are empty for
- * the others: whether it is drawn cannot be foreseen. */
 static bool line_offer(void *filter, uint64_t *line, uint64_t rest) {
     reservoir_filter *f = filter;
-    uint64_t mine[WEIR__LINE_WORDS], others[WEIR__LINE_WORDS];
+    uint64_t mine[WEIR__LINE_WORDS], others[WEIR__LINE_WORDS] = {0};
     arrival a = next_arrival(f);
     find_bits(f, rest, mine);
-    find_bits(f, weir__mix64(a.random), others);
     bool is_seen = line_has(line, mine);
-    bool forced = !a.drawn && !is_seen && a.number > f->sampled_only;
-    if (forced) make_room(f, line, rest, a);
-    uint64_t clears = -(uint64_t)clears_anywhere(f, a), sets = -(uint64_t)(a.drawn || forced);
-    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++)
-        line[w] = (line[w] & ~(others[w] & clears)) | (mine[w] & sets);
+    if (a.drawn) {
+        if (clears_anywhere(f, a)) find_bits(f, weir__mix64(a.random), others);
+    } else {
+        if (is_seen || a.number <= f->sampled_only) return is_seen;
+        make_room(f, line, rest, a);
+    }
+    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++) line[w] = (line[w] & ~others[w]) | mine[w];
     return is_seen;
 }
 

@@ -63,22 +63,11 @@ static bool has(const spectral_filter *f, weir__counters_key key, const uint64_t
     return all;
 }
 
-/* Raise those of the key's counters that are at `value`, or all. */
-static void raise_first(const spectral_filter *f, weir__counters_key key, const uint64_t *places,
-                        unsigned value) {
-    if (f->first.block) {
-        weir__counters_raise_in_line(key.words, &f->first, places, value);
-        return;
-    }
-    for (unsigned j = 0; j < f->first.k; j++) /* no branch: it could not be foreseen */
-        weir__counters_raise(key.words, &f->first, places[j],
-                             value == WEIR__COUNTERS_ANY_VALUE ||
-                                 weir__counters_get(key.words, &f->first, places[j]) == value);
-}
-
 static bool increase(const spectral_filter *f, weir__counters_key key, const uint64_t *places) {
     unsigned times, least = weir__counters_least(key.words, &f->first, places, &times);
-    raise_first(f, key, places, least);
+    for (unsigned j = 0; j < f->first.k; j++) /* no branch: it could not be foreseen */
+        weir__counters_raise(key.words, &f->first, places[j],
+                             weir__counters_get(key.words, &f->first, places[j]) == least);
     return least > 0;
 }
 
@@ -110,7 +99,8 @@ static bool stands_alone(const spectral_filter *f, unsigned times) {
 
 static bool raise_all(spectral_filter *f, weir__counters_key key, const uint64_t *places) {
     unsigned times, least = weir__counters_least(key.words, &f->first, places, &times);
-    raise_first(f, key, places, WEIR__COUNTERS_ANY_VALUE);
+    for (unsigned j = 0; j < f->first.k; j++)
+        weir__counters_raise(key.words, &f->first, places[j], 1);
     if (stands_alone(f, times)) raise_second(f, key, least + 1);
     return least > 0;
 }

@@ -282,50 +282,48 @@ static void insert(reservoir_filter *f, const uint64_t *places, const uint64_t *
 
 /* --- one key in its line ------------------------------------------------------------ */
 
-/* A word's bit in each of the k groups, as the words of a line. */
-static inline void find_bits(const reservoir_filter *f, uint64_t word, uint64_t *bits) {
+/* A key in a line: its bits there, then where the line is. The bits of many keys are
+ * found before the first is decided on: whether a key is drawn cannot be foreseen,
+ * and a wrong guess would throw away the work on the next keys. */
+static void line_find(const void *filter, uint64_t hash, uint64_t *places) {
+    const reservoir_filter *f = filter;
     uint32_t cells[WEIR__GROUPS_MOST];
-    weir__find_groups(word, f->group, f->k, cells);
-    memset(bits, 0, WEIR__LINE);
-    for (unsigned j = 0; j < f->k; j++) bits[cells[j] / 64] |= UINT64_C(1) << (cells[j] % 64);
+    uint64_t rest, *line = weir__line_of(&f->base, f->lines, hash, &rest);
+    __builtin_prefetch(line, 1);
+    weir__find_groups(rest, f->group, f->k, cells);
+    for (unsigned j = 0; j < f->k; j++) places[j] = cells[j];
+    places[f->k] = (uint64_t)(line - (uint64_t *)(void *)f->base.cells);
 }
 
-static inline bool line_has(const uint64_t *line, const uint64_t *bits) {
-    uint64_t missing = 0;
-    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++) missing |= bits[w] & ~line[w];
-    return missing == 0;
+static bool line_test(void *filter, const uint64_t *places) {
+    const reservoir_filter *f = filter;
+    const uint64_t *line = (const uint64_t *)(void *)f->base.cells + places[f->k];
+    bool all = true;
+    for (unsigned j = 0; j < f->k; j++) all &= line[places[j] / 64] >> (places[j] % 64) & 1;
+    return all;
 }
 
-/* A NEW key that was not drawn makes room for each bit that it adds. */
-static void make_room(const reservoir_filter *f, uint64_t *line, uint64_t rest, arrival a) {
-    uint32_t mine[WEIR__GROUPS_MOST], others[WEIR__GROUPS_MOST];
-    weir__find_groups(rest, f->group, f->k, mine);
+/* A drawn key clears a bit of each filter; a NEW key that was not drawn makes room
+ * for each bit that it adds. */
+static void make_room(const reservoir_filter *f, uint64_t *line, const uint64_t *mine, arrival a) {
+    uint32_t others[WEIR__GROUPS_MOST];
     weir__find_groups(weir__mix64(a.random), f->group, f->k, others);
-    for (unsigned j = 0; j < f->k; j++)
-        if (!weir__bit_get((uint8_t *)line, mine[j]))
+    for (unsigned j = 0; j < f->k; j++) {
+        if (a.drawn) line[others[j] / 64] &= ~(UINT64_C(1) << (others[j] % 64));
+        else if (!weir__bit_get((uint8_t *)line, mine[j]))
             clear_a_set_bit((uint8_t *)line, (uint64_t)j * f->group, (j + 1) * (uint64_t)f->group,
                             others[j]);
-}
-
-static bool line_test(void *filter, uint64_t *line, uint64_t rest) {
-    uint64_t mine[WEIR__LINE_WORDS];
-    find_bits(filter, rest, mine);
-    return line_has(line, mine);
-}
-
-static bool line_offer(void *filter, uint64_t *line, uint64_t rest) {
-    reservoir_filter *f = filter;
-    uint64_t mine[WEIR__LINE_WORDS], others[WEIR__LINE_WORDS] = {0};
-    arrival a = next_arrival(f);
-    find_bits(f, rest, mine);
-    bool is_seen = line_has(line, mine);
-    if (a.drawn) {
-        if (clears_anywhere(f, a)) find_bits(f, weir__mix64(a.random), others);
-    } else {
-        if (is_seen || a.number <= f->sampled_only) return is_seen;
-        make_room(f, line, rest, a);
     }
-    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++) line[w] = (line[w] & ~others[w]) | mine[w];
+}
+
+static bool line_offer(void *filter, const uint64_t *mine) {
+    reservoir_filter *f = filter;
+    uint64_t *line = (uint64_t *)(void *)f->base.cells + mine[f->k];
+    arrival a = next_arrival(f);
+    bool is_seen = line_test(filter, mine);
+    if (!a.drawn && (is_seen || a.number <= f->sampled_only)) return is_seen;
+    if (!a.drawn || clears_anywhere(f, a)) make_room(f, line, mine, a);
+    for (unsigned j = 0; j < f->k; j++) line[mine[j] / 64] |= UINT64_C(1) << (mine[j] % 64);
     return is_seen;
 }
 
@@ -338,7 +336,7 @@ static size_t chunk_of(unsigned places_per_key) {
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     reservoir_filter *f = (reservoir_filter *)filter;
-    if (f->lines) return weir__each_line(filter, f->lines, batch, verdicts, true, line_offer);
+    if (f->lines) return weir__each_key(filter, f->k + 1, batch, verdicts, line_find, line_offer);
     uint64_t places[PLACES];
     arrival arrivals[CHUNK];
     size_t seen = 0, chunk = chunk_of(2 * f->k);
@@ -365,7 +363,7 @@ static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verd
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     const reservoir_filter *f = (const reservoir_filter *)filter;
-    if (f->lines) return weir__each_line(filter, f->lines, batch, verdicts, false, line_test);
+    if (f->lines) return weir__each_key(filter, f->k + 1, batch, verdicts, line_find, line_test);
     uint64_t places[PLACES];
     size_t seen = 0, chunk = chunk_of(f->k);
     for (size_t at = 0; at < batch->count; at += chunk) {

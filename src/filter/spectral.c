@@ -117,85 +117,59 @@ static bool lower_all(spectral_filter *f, weir__counters_key key, const uint64_t
 
 /* --- in batches ------------------------------------------------------------------------ */
 
-enum { TEST, INCREASE, RAISE, LOWER };
-
-WEIR__INLINE bool do_to(spectral_filter *f, weir__counters_key key, const uint64_t *places,
-                        int what) {
-    if (what == TEST) return has(f, key, places);
-    if (what == INCREASE) return increase(f, key, places);
-    return what == RAISE ? raise_all(f, key, places) : lower_all(f, key, places);
-}
-
-/* Classic: the places in the first array, and the hash, from which those in the
- * second are found where they are needed. */
+/* A key's places in the first array, then what those in the second are found from
+ * where they are needed. Also in a line the places of many keys are found before the
+ * first is decided on: what is decided cannot be foreseen, and a wrong guess would
+ * throw away the work on the next keys. */
 static void find(const void *filter, uint64_t hash, uint64_t *places) {
     const spectral_filter *f = filter;
-    weir__counters_find(&f->base, &f->first, hash, places);
-    places[f->first.k] = hash;
-}
-WEIR__INLINE bool do_anywhere(spectral_filter *f, const uint64_t *places, int what) {
-    weir__counters_key key = {(uint64_t *)(void *)f->base.cells, places[f->first.k]};
-    return do_to(f, key, places, what);
-}
-static bool test_anywhere(void *f, const uint64_t *places) { return do_anywhere(f, places, TEST); }
-static bool increase_anywhere(void *f, const uint64_t *places) {
-    return do_anywhere(f, places, INCREASE);
-}
-static bool raise_anywhere(void *f, const uint64_t *places) {
-    return do_anywhere(f, places, RAISE);
-}
-static bool lower_anywhere(void *f, const uint64_t *places) {
-    return do_anywhere(f, places, LOWER);
+    weir__counters_key key = weir__counters_key_of(&f->base, &f->first, hash);
+    if (f->first.block) __builtin_prefetch(key.words, 1);
+    weir__counters_places(&f->base, &f->first, key, places);
+    places[f->first.k] = key.source;
+    places[f->first.k + 1] = (uint64_t)(key.words - (uint64_t *)(void *)f->base.cells);
 }
 
-WEIR__INLINE bool do_in_line(spectral_filter *f, uint64_t *line, uint64_t rest, int what) {
-    uint64_t places[WEIR__COUNTERS_K_MOST];
-    weir__counters_find_in_line(&f->first, rest, places);
-    return do_to(f, (weir__counters_key){line, rest}, places, what);
+static weir__counters_key key_at(const spectral_filter *f, const uint64_t *places) {
+    uint64_t *words = (uint64_t *)(void *)f->base.cells + places[f->first.k + 1];
+    return (weir__counters_key){words, places[f->first.k]};
 }
-static bool test_line(void *f, uint64_t *line, uint64_t rest) {
-    return do_in_line(f, line, rest, TEST);
+
+static bool test_one(void *f, const uint64_t *places) { return has(f, key_at(f, places), places); }
+static bool increase_one(void *f, const uint64_t *places) {
+    return increase(f, key_at(f, places), places);
 }
-static bool increase_line(void *f, uint64_t *line, uint64_t rest) {
-    return do_in_line(f, line, rest, INCREASE);
+static bool raise_one(void *f, const uint64_t *places) {
+    return raise_all(f, key_at(f, places), places);
 }
-static bool raise_line(void *f, uint64_t *line, uint64_t rest) {
-    return do_in_line(f, line, rest, RAISE);
-}
-static bool lower_line(void *f, uint64_t *line, uint64_t rest) {
-    return do_in_line(f, line, rest, LOWER);
+static bool lower_one(void *f, const uint64_t *places) {
+    return lower_all(f, key_at(f, places), places);
 }
 
 /* --- the table ------------------------------------------------------------------------- */
 
+static unsigned per_key(const weir_filter *filter) {
+    return ((const spectral_filter *)filter)->first.k + 2;
+}
+
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    const spectral_filter *f = (const spectral_filter *)filter;
-    uint64_t lines = f->first.lines;
-    unsigned per_key = f->first.k + 1;
-    if (f->first.block)
-        return f->recurring ? weir__each_line(filter, lines, batch, verdicts, true, raise_line)
-                            : weir__each_line(filter, lines, batch, verdicts, true, increase_line);
-    return f->recurring ? weir__each_key(filter, per_key, batch, verdicts, find, raise_anywhere)
-                        : weir__each_key(filter, per_key, batch, verdicts, find, increase_anywhere);
+    if (((const spectral_filter *)filter)->recurring)
+        return weir__each_key(filter, per_key(filter), batch, verdicts, find, raise_one);
+    return weir__each_key(filter, per_key(filter), batch, verdicts, find, increase_one);
 }
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    const spectral_filter *f = (const spectral_filter *)filter;
-    if (f->first.block)
-        return weir__each_line(filter, f->first.lines, batch, verdicts, false, test_line);
-    return weir__each_key(filter, f->first.k + 1, batch, verdicts, find, test_anywhere);
+    return weir__each_key(filter, per_key(filter), batch, verdicts, find, test_one);
 }
 
 static weir_status remove_keys(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
                                weir_error *err) {
-    const spectral_filter *f = (const spectral_filter *)filter;
-    if (!f->recurring)
+    if (!((const spectral_filter *)filter)->recurring)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
                           "keys cannot be removed from a 'spectral' filter with method=increase: "
                           "it is not known which counters a key has raised; take "
                           "method=recurring");
-    if (f->first.block) weir__each_line(filter, f->first.lines, batch, verdicts, true, lower_line);
-    else weir__each_key(filter, f->first.k + 1, batch, verdicts, find, lower_anywhere);
+    weir__each_key(filter, per_key(filter), batch, verdicts, find, lower_one);
     return WEIR_OK;
 }
 

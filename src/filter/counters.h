@@ -117,7 +117,7 @@ static inline void weir__counters_find(const weir_filter *f, const weir__counter
 }
 static inline void weir__counters_find_in_line(const weir__counters *c, uint64_t rest,
                                                uint64_t *places) {
-    uint32_t cells[WEIR__GROUPS_MOST];
+    uint64_t cells[WEIR__GROUPS_MOST];
     weir__find_groups(rest ^ c->salt, c->group, c->k, cells);
     for (unsigned j = 0; j < c->k; j++) places[j] = (c->first + cells[j]) * c->width;
 }

@@ -89,11 +89,11 @@ static bool classic_remove(void *filter, const uint64_t *places) {
  * are the same. */
 WEIR__INLINE void find_ones(const weir__counters *c, uint64_t rest, unsigned width,
                             uint64_t ones[WEIR__LINE_WORDS]) {
-    uint32_t cells[WEIR__GROUPS_MOST];
+    uint64_t cells[WEIR__GROUPS_MOST];
     weir__find_groups(rest, c->group, c->k, cells);
     memset(ones, 0, WEIR__LINE);
     for (unsigned j = 0; j < c->k; j++) {
-        unsigned bit = cells[j] * width;
+        uint64_t bit = cells[j] * width;
         ones[bit / 64] |= UINT64_C(1) << (bit % 64);
     }
 }

@@ -87,14 +87,16 @@ WEIR__INLINE size_t weir__each_key(const weir_filter *filter, unsigned per_key,
 
 enum { WEIR__GROUPS_MOST = 64 };
 
-/* The key's cells from group 0 on, four at a time: room for WEIR__GROUPS_MOST.
- * Sixteen bits choose each, so that a cell is off its even chance by at most
- * g / 2^16. */
-static inline void weir__find_groups(uint64_t rest, unsigned group, unsigned k, uint32_t *cells) {
-    for (unsigned j = 0; j < k; j += 4, rest += UINT64_C(0x9e3779b97f4a7c15)) {
+/* The key's cells from group 0 on: room for k rounded up to four. Sixteen bits
+ * choose each, so that a cell is off its even chance by at most g / 2^16. */
+static inline void weir__find_groups(uint64_t rest, uint64_t group, unsigned k, uint64_t *cells) {
+    uint64_t base = 0;
+    for (unsigned j = 0; j < k; j += 4, base += 4 * group, rest += UINT64_C(0x9e3779b97f4a7c15)) {
         uint64_t mix = weir__mix64(rest);
-        for (unsigned i = 0; i < 4; i++)
-            cells[j + i] = (j + i) * group + ((uint32_t)(mix >> (16 * i) & 0xffff) * group >> 16);
+        cells[j] = base + ((mix & 0xffff) * group >> 16);
+        cells[j + 1] = base + group + ((mix >> 16 & 0xffff) * group >> 16);
+        cells[j + 2] = base + 2 * group + ((mix >> 32 & 0xffff) * group >> 16);
+        cells[j + 3] = base + 3 * group + ((mix >> 48) * group >> 16);
     }
 }
 

@@ -285,19 +285,19 @@ static void insert(reservoir_filter *f, const uint64_t *places, const uint64_t *
 /* A key in a line: its bits there, then where the line is. The bits of many keys are
  * found before the first is decided on: whether a key is drawn cannot be foreseen,
  * and a wrong guess would throw away the work on the next keys. */
+static unsigned at_line(const reservoir_filter *f) { return (f->k + 3) / 4 * 4; }
+
 static void line_find(const void *filter, uint64_t hash, uint64_t *places) {
     const reservoir_filter *f = filter;
-    uint32_t cells[WEIR__GROUPS_MOST];
     uint64_t rest, *line = weir__line_of(&f->base, f->lines, hash, &rest);
     __builtin_prefetch(line, 1);
-    weir__find_groups(rest, f->group, f->k, cells);
-    for (unsigned j = 0; j < f->k; j++) places[j] = cells[j];
-    places[f->k] = (uint64_t)(line - (uint64_t *)(void *)f->base.cells);
+    weir__find_groups(rest, f->group, f->k, places);
+    places[at_line(f)] = (uint64_t)(line - (uint64_t *)(void *)f->base.cells);
 }
 
 static bool line_test(void *filter, const uint64_t *places) {
     const reservoir_filter *f = filter;
-    const uint64_t *line = (const uint64_t *)(void *)f->base.cells + places[f->k];
+    const uint64_t *line = (const uint64_t *)(void *)f->base.cells + places[at_line(f)];
     bool all = true;
     for (unsigned j = 0; j < f->k; j++) all &= line[places[j] / 64] >> (places[j] % 64) & 1;
     return all;
@@ -306,7 +306,7 @@ static bool line_test(void *filter, const uint64_t *places) {
 /* A drawn key clears a bit of each filter; a NEW key that was not drawn makes room
  * for each bit that it adds. */
 static void make_room(const reservoir_filter *f, uint64_t *line, const uint64_t *mine, arrival a) {
-    uint32_t others[WEIR__GROUPS_MOST];
+    uint64_t others[WEIR__GROUPS_MOST];
     weir__find_groups(weir__mix64(a.random), f->group, f->k, others);
     for (unsigned j = 0; j < f->k; j++) {
         if (a.drawn) line[others[j] / 64] &= ~(UINT64_C(1) << (others[j] % 64));
@@ -318,7 +318,7 @@ static void make_room(const reservoir_filter *f, uint64_t *line, const uint64_t 
 
 static bool line_offer(void *filter, const uint64_t *mine) {
     reservoir_filter *f = filter;
-    uint64_t *line = (uint64_t *)(void *)f->base.cells + mine[f->k];
+    uint64_t *line = (uint64_t *)(void *)f->base.cells + mine[at_line(f)];
     arrival a = next_arrival(f);
     bool is_seen = line_test(filter, mine);
     if (!a.drawn && (is_seen || a.number <= f->sampled_only)) return is_seen;
@@ -336,7 +336,8 @@ static size_t chunk_of(unsigned places_per_key) {
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     reservoir_filter *f = (reservoir_filter *)filter;
-    if (f->lines) return weir__each_key(filter, f->k + 1, batch, verdicts, line_find, line_offer);
+    if (f->lines)
+        return weir__each_key(filter, at_line(f) + 1, batch, verdicts, line_find, line_offer);
     uint64_t places[PLACES];
     arrival arrivals[CHUNK];
     size_t seen = 0, chunk = chunk_of(2 * f->k);
@@ -363,7 +364,8 @@ static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verd
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     const reservoir_filter *f = (const reservoir_filter *)filter;
-    if (f->lines) return weir__each_key(filter, f->k + 1, batch, verdicts, line_find, line_test);
+    if (f->lines)
+        return weir__each_key(filter, at_line(f) + 1, batch, verdicts, line_find, line_test);
     uint64_t places[PLACES];
     size_t seen = 0, chunk = chunk_of(f->k);
     for (size_t at = 0; at < batch->count; at += chunk) {

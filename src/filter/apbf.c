@@ -114,7 +114,7 @@ static void weigh(double *weight, const weir__apbf_shape *s, double *fill) {
 }
 
 double weir__apbf_fpr(const weir__apbf_shape *s, double generation, double taken) {
-    double fill[WEIR__APBF_SLICES_MOST], weight[WEIR__APBF_SLICES_MOST];
+    double fill[WEIR__APBF_SLICES_MOST] = {0}, weight[WEIR__APBF_SLICES_MOST];
     for (unsigned i = 0; i < s->k; i++) weight[i] = 1;
     for (int turn = 0; turn < 3; turn++) { /* the weights settle at once */
         fill_of_ages(fill, s, weight, generation, 0.5 * generation);
@@ -130,7 +130,7 @@ static bool keeps(const weir__apbf_shape *s, double generation, double fpr) {
 
 /* The same without the weights: a little too low, and fast. */
 static bool nearly_keeps(const weir__apbf_shape *s, double generation, double fpr) {
-    double fill[WEIR__APBF_SLICES_MOST], weight[WEIR__APBF_SLICES_MOST];
+    double fill[WEIR__APBF_SLICES_MOST] = {0}, weight[WEIR__APBF_SLICES_MOST];
     for (unsigned i = 0; i < s->k; i++) weight[i] = 1;
     fill_of_ages(fill, s, weight, generation, generation);
     return weir__apbf_run(fill, s->k + s->l, s->k) <= fpr;

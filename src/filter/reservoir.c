@@ -124,10 +124,11 @@ static double insertions(double from, double to, double s) {
  * the fixed point of 5.22 shrinks by (1-1/g)^2. */
 static double line_matches(double mean, double group, double k, double before) {
     double kept = (1 - 1 / group) * (1 - 1 / group), settled = 1 / (2 - 1 / group), sum = 0;
-    double spread = 8 * sqrt(mean) + 12, first = fmax(0, floor(mean - spread));
-    double weight = mean > 0 ? exp(first * log(mean) - mean - lgamma(first + 1)) : 1;
+    double spread = 8 * sqrt(mean) + 12;
+    unsigned first = (unsigned)fmax(0, mean - spread), last = (unsigned)(mean + spread);
+    double weight = mean > 0 ? exp(first * log(mean) - mean - lgamma(first + 1.0)) : 1;
     double off = (before - settled) * pow(kept, first);
-    for (double j = first; j <= mean + spread; j++) {
+    for (unsigned j = first; j <= last; j++) {
         sum += weight * pow(settled + off, k);
         weight *= mean / (j + 1);
         off *= kept;

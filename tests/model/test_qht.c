@@ -9,7 +9,7 @@ static unsigned slots_of(const weir_filter *f) { return (unsigned)weir__opt_whol
 static unsigned bits_of(const weir_filter *f) { return (unsigned)weir__opt_whole(f, BITS); }
 static unsigned buckets_of(const weir_filter *f) { return 512 / (slots_of(f) * bits_of(f)); }
 static double total_of(const weir_filter *f) {
-    return (double)(f->cells_bytes / 64) * buckets_of(f) * slots_of(f);
+    return (double)(f->cells_bytes / 64 * buckets_of(f) * slots_of(f));
 }
 
 /* --- the twin: buckets of numbers, compared with the cells bit by bit ------------------ */

@@ -13,8 +13,8 @@
  *            zeroing of fresh pages by the system is part of it.
  *            steady: 70% new keys and 30% repeats of any of the last half of
  *            what it can hold, after twice as many new keys as that.
- *            full: repeats only, for bloom and libbloom, which do not forget and
- *            have no steady state.
+ *            full: repeats only, for libbloom and those filters that have a capacity,
+ *            which do not forget and have no steady state.
  * Fairness   keys come from a counter and a mixer inside the timed loops, for
  *            all alike, the machine's included; all arrays are advised to be on
  *            huge pages; contestants take turns in short slices, and a share of
@@ -526,6 +526,12 @@ static void run_bout(bout *b, const contestant *machine) {
 
 /* ---- who takes part ---- */
 
+static const weir_option *option_of(const weir_kind *kind, const char *name) {
+    for (const weir_option *o = kind->options; o && o->name; o++)
+        if (!strcmp(o->name, name)) return o;
+    return NULL;
+}
+
 /* Importances for the keys of a block, the same for each: any numbers will do. */
 static const double *importances_for(const weir_kind *kind) {
     static double importances[BLOCK];
@@ -546,22 +552,17 @@ static void bench_filter(const char *label, const char *spec, const weir_kind *k
     b.batched.bytes = machine->bytes;
     b.batched.bound = info.fpr_bound;
     b.batched.importances = importances_for(kind);
-    b.batched.forgets = strcmp(info.name, "bloom") != 0;
+    b.batched.forgets = option_of(kind, "capacity") == NULL;
     b.single = b.batched;
     b.single.single = true;
     run_bout(&b, machine);
     weir_filter_free(filter);
 }
 
-/* The words of an option's choices, one after the other; "" when there are none. */
-static const char *layouts_of(const weir_kind *kind) {
-    for (const weir_option *o = kind->options; o && o->name; o++)
-        if (!strcmp(o->name, "layout")) return o->choices;
-    return "";
-}
-
+/* In each of its layouts; whoever has a capacity does not forget. */
 static void bench_kind(const weir_kind *kind, const contestant *machine, const char *fpr) {
-    const char *choices = layouts_of(kind);
+    const weir_option *layouts = option_of(kind, "layout");
+    const char *choices = layouts ? layouts->choices : "";
     do {
         int length = (int)strcspn(choices, "|");
         char label[48], spec[160];

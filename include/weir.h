@@ -136,6 +136,24 @@ WEIR_API weir_verdict weir_filter_offer(weir_filter *filter, const void *key, si
  * as long as no other thread changes it. */
 WEIR_API weir_verdict weir_filter_test(const weir_filter *filter, const void *key, size_t length);
 
+/* Take back one offer of a key. A key that was offered more often than it was
+ * removed is never called NEW, whatever happens to others: so remove only what was
+ * offered. *was (may be NULL) is the verdict that it had: after NEW it was not in
+ * the filter and nothing has changed. A key that was never offered but is called
+ * SEEN (at the rate fpr) takes a part of others with it, and these may be called NEW
+ * from then on. Only some filters can remove keys (counting, spectral): others
+ * fail with WEIR_ERR_UNSUPPORTED. */
+WEIR_API weir_status weir_filter_remove(weir_filter *filter, const void *key, size_t length,
+                                        weir_verdict *was, weir_error *err);
+
+/* How often a key was offered less how often it was removed, as far as the filter
+ * knows: its page says which way it may be wrong. The highest number that a
+ * filter's counters hold stands for "so often or more". WEIR_ERR_UNSUPPORTED for
+ * filters that do not count. Thread-safe on one object as long as no other thread
+ * changes it. */
+WEIR_API weir_status weir_filter_count(const weir_filter *filter, const void *key, size_t length,
+                                       uint64_t *count, weir_error *err);
+
 /* Forget everything; options and seed stay. */
 WEIR_API void weir_filter_clear(weir_filter *filter);
 
@@ -184,6 +202,11 @@ WEIR_API size_t weir_filter_offer_batch(weir_filter *filter, const weir_batch *b
  * one object as long as no other thread changes it. */
 WEIR_API size_t weir_filter_test_batch(const weir_filter *filter, const weir_batch *batch,
                                        uint64_t *verdicts);
+
+/* weir_filter_remove() for a batch, in order. Bit i of verdicts is 1 where the key
+ * was SEEN and one offer of it was taken back. */
+WEIR_API weir_status weir_filter_remove_batch(weir_filter *filter, const weir_batch *batch,
+                                              uint64_t *verdicts, weir_error *err);
 
 /* ------------------------------------------------------------------------
  * 4. State

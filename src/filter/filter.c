@@ -13,6 +13,10 @@
     X(bloom)                                                                                       \
     X(stable)                                                                                      \
     X(reservoir)                                                                                   \
+    X(counting)                                                                                    \
+    X(spectral)                                                                                    \
+    X(apbf)                                                                                        \
+    X(qht)                                                                                         \
     X(window)                                                                                      \
     X(growing)                                                                                     \
     X(importance)                                                                                  \
@@ -173,6 +177,37 @@ weir_verdict weir_filter_test(const weir_filter *filter, const void *key, size_t
     uint64_t hash = weir_filter_hash(filter, key, length), verdict;
     weir_filter_test_batch(filter, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
     return (weir_verdict)verdict;
+}
+
+/* ---- taking out and counting ---- */
+
+weir_status weir_filter_remove_batch(weir_filter *filter, const weir_batch *batch,
+                                     uint64_t *verdicts, weir_error *err) {
+    memset(verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * sizeof *verdicts);
+    if (!filter->class->remove)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
+                          "keys cannot be removed from a '%s' filter; take counting or spectral",
+                          filter->class->kind.name);
+    return filter->class->remove(filter, batch, verdicts, err);
+}
+
+weir_status weir_filter_remove(weir_filter *filter, const void *key, size_t length,
+                               weir_verdict *was, weir_error *err) {
+    uint64_t hash = weir_filter_hash(filter, key, length), verdict;
+    weir_status status =
+        weir_filter_remove_batch(filter, &(weir_batch){.count = 1, .hashes = &hash}, &verdict, err);
+    if (status == WEIR_OK && was) *was = (weir_verdict)verdict;
+    return status;
+}
+
+weir_status weir_filter_count(const weir_filter *filter, const void *key, size_t length,
+                              uint64_t *count, weir_error *err) {
+    if (!filter->class->count)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
+                          "a '%s' filter does not count; take spectral or counting",
+                          filter->class->kind.name);
+    *count = filter->class->count(filter, weir_filter_hash(filter, key, length));
+    return WEIR_OK;
 }
 
 /* ---- looking inside ---- */

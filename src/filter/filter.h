@@ -114,6 +114,12 @@ typedef struct weir__filter_class {
     bool concurrent;                   /* offer and test may be called by several threads at once */
     const weir__places *places;        /* an array of places, or NULL */
     const struct weir__spread *spread; /* the sites that it is spread over, or NULL */
+
+    /* Optional: NULL means that keys cannot be taken out / are not counted. As
+     * the public functions; verdicts arrive zeroed. */
+    weir_status (*remove)(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
+                          weir_error *err);
+    uint64_t (*count)(const weir_filter *filter, uint64_t hash);
 } weir__filter_class;
 
 /* The class that a spec names. */

@@ -26,4 +26,8 @@ double weir__reservoir_fpr(double i, double s, double k);
  * came by, on a stream of keys drawn uniformly out of `universe`. */
 double weir__reservoir_fnr(double i, double s, double k, double universe);
 
+/* Both for layout=block. */
+double weir__reservoir_line_fpr(double i, double lines, double k);
+double weir__reservoir_line_fnr(double i, double lines, double k, double universe);
+
 #endif

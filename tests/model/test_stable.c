@@ -317,40 +317,29 @@ static void test_forgetting(void **state) {
 
 static void test_options(void **state) {
     (void)state;
-    weir_filter *f = make_filter("stable:memory=1M,fpr=10%,k=3,seed=1");
-    assert_int_equal(k_of(f), 3);
-    assert_true(p_of(f) >= 3 && p_of(f) <= 5);
-    weir_filter_free(f);
-    f = make_filter("stable:memory=1M,fpr=10%,p=9,seed=1");
-    assert_int_equal(p_of(f), 9);
-    weir_filter_free(f);
-    f = make_filter(
-        "stable:memory=1M,fpr=12%,k=2,p=4,seed=1,layout=classic"); /* the thesis's setting */
-    assert_int_equal(p_of(f), 4);
-    weir_filter_free(f);
-
-    expect_refused("stable:fpr=10%,k=2,p=4,layout=classic", "11.1", "p=");
-    expect_refused("stable:fpr=10%,k=2,p=4,layout=classic", "try p=5", "p=");
-    expect_refused("stable:fpr=0.1%,p=2", "keeps no k", "p=");
-    expect_refused("stable:max=2", "max", "max=");
-    expect_refused("stable:max=16", "max", "max=");
-    expect_refused("stable:k=0", "out of range", "k=");
-    expect_refused("stable:k=40", "out of range", "k=");
-    expect_refused("stable:p=0", "out of range", "p=");
-    expect_refused("stable:p=513,layout=block", "more than the 512 cells of a line", "p=");
-    expect_refused("stable:p=9000,memory=1K,layout=classic", "more than the 8192 cells", "p=");
-    expect_refused("stable:max=15,layout=block,fpr=0.0001%", "layout=classic", "fpr=");
-    expect_refused("stable:k=1,layout=block,fpr=0.01%", "layout=classic", "k=");
-}
-
-static void test_merge_is_refused(void **state) {
-    (void)state;
-    weir_error err;
-    weir_filter *a = make_filter("stable:memory=4K,seed=1"),
-                *b = make_filter("stable:memory=4K,seed=1");
-    assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "fuller"));
-    weir_filter_free(a), weir_filter_free(b);
+    static const resolution resolved[] = {
+        {"stable:memory=1M,fpr=10%,k=3", K_PLACE, 3, 3},
+        {"stable:memory=1M,fpr=10%,k=3", P_PLACE, 3, 5},
+        {"stable:memory=1M,fpr=10%,p=9", P_PLACE, 9, 9},
+        {"stable:memory=1M,fpr=12%,k=2,p=4,layout=classic", P_PLACE, 4, 4}, /* the thesis's */
+        {NULL, 0, 0, 0}};
+    expect_resolutions(resolved);
+    static const refusal refused[] = {
+        {"stable:fpr=10%,k=2,p=4,layout=classic", "11.1", "p="},
+        {"stable:fpr=10%,k=2,p=4,layout=classic", "try p=5", "p="},
+        {"stable:fpr=0.1%,p=2", "keeps no k", "p="},
+        {"stable:max=2", "max", "max="},
+        {"stable:max=16", "max", "max="},
+        {"stable:k=0", "out of range", "k="},
+        {"stable:k=40", "out of range", "k="},
+        {"stable:p=0", "out of range", "p="},
+        {"stable:p=513,layout=block", "more than the 512 cells of a line", "p="},
+        {"stable:p=9000,memory=1K,layout=classic", "more than the 8192 cells", "p="},
+        {"stable:max=15,layout=block,fpr=0.0001%", "layout=classic", "fpr="},
+        {"stable:k=1,layout=block,fpr=0.01%", "layout=classic", "k="},
+        {NULL, NULL, NULL}};
+    expect_refusals(refused);
+    expect_no_merge("stable:memory=4K", "fuller");
 }
 
 static void test_info(void **state) {
@@ -383,21 +372,12 @@ static const char *const some[] = {"stable:memory=8K,fpr=10%,seed=1,layout=class
                                    "stable:memory=8K,fpr=1e-6,seed=1,layout=block",
                                    "stable:memory=8K,fpr=1%,max=3,seed=1",
                                    "stable:memory=8K,fpr=1%,max=7,seed=1",
-                                   "stable:memory=8K,fpr=1%,max=7,seed=1,layout=classic"};
-enum { SOME = sizeof some / sizeof *some };
+                                   "stable:memory=8K,fpr=1%,max=7,seed=1,layout=classic",
+                                   NULL};
 
-static void test_batches(void **state) {
+static void test_contract(void **state) {
     (void)state;
-    for (int i = 0; i < SOME; i++) expect_batch_independence(some[i]);
-}
-static void test_test(void **state) {
-    (void)state;
-    for (int i = 0; i < SOME; i++) expect_test_agrees(some[i]);
-}
-static void test_survival(void **state) {
-    (void)state;
-    for (int i = 0; i < SOME; i++) expect_survives(some[i]);
-    expect_details(some[0], 8);
+    expect_contract(some, 8);
 }
 
 int main(void) {
@@ -412,11 +392,8 @@ int main(void) {
         cmocka_unit_test(test_skew_stays_below),
         cmocka_unit_test(test_forgetting),
         cmocka_unit_test(test_options),
-        cmocka_unit_test(test_merge_is_refused),
         cmocka_unit_test(test_info),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_test),
-        cmocka_unit_test(test_survival),
+        cmocka_unit_test(test_contract),
     };
     return cmocka_run_group_tests(tests, NULL, remove_scratch);
 }

@@ -193,6 +193,42 @@ static inline void expect_refused(const char *spec, const char *part, const char
     if (at) assert_int_equal(err.offset, strstr(spec, at) - spec + (long)strlen(at));
 }
 
+/* Specs that are refused; a table of them ends with a spec of NULL. */
+typedef struct {
+    const char *spec;
+    const char *part; /* of the message */
+    const char *at;   /* where in the spec it points, as "k="; NULL: anywhere */
+} refusal;
+static inline void expect_refusals(const refusal *table) {
+    for (; table->spec; table++) expect_refused(table->spec, table->part, table->at);
+}
+
+/* What an option is resolved to; a table ends with a spec of NULL. */
+typedef struct {
+    const char *spec;
+    int option; /* its place: WEIR__OPT_OWN + 0, 1, ... */
+    uint64_t least, most;
+} resolution;
+static inline void expect_resolutions(const resolution *table) {
+    for (; table->spec; table++) {
+        weir_filter *f = make_filter(table->spec);
+        uint64_t value = weir__opt_whole(f, table->option);
+        if (value < table->least || value > table->most)
+            fail_msg("%s: option %d is %llu", table->spec, table->option - WEIR__OPT_OWN,
+                     (unsigned long long)value);
+        weir_filter_free(f);
+    }
+}
+
+/* Two filters of this spec refuse to be merged, and say why. */
+static inline void expect_no_merge(const char *spec, const char *why) {
+    weir_error err;
+    weir_filter *a = make_filter(spec), *b = make_filter(spec);
+    assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_UNSUPPORTED);
+    if (!strstr(err.message, why)) fail_msg("%s: '%s' lacks '%s'", spec, err.message, why);
+    weir_filter_free(a), weir_filter_free(b);
+}
+
 /* Every detail has a name, a value and a meaning. */
 static inline void count_detail(void *context, const char *name, const char *value,
                                 const char *meaning) {
@@ -206,6 +242,16 @@ static inline void expect_details(const char *spec, int least) {
     weir_filter_details(f, count_detail, &details);
     assert_true(details >= least);
     weir_filter_free(f);
+}
+
+/* What every filter must do, for each of some specs (NULL ends them). */
+static inline void expect_contract(const char *const *specs, int details) {
+    for (; *specs; specs++) {
+        expect_batch_independence(*specs);
+        expect_test_agrees(*specs);
+        expect_survives(*specs);
+        expect_details(*specs, details);
+    }
 }
 
 static inline int remove_scratch(void **state) {

@@ -1,0 +1,226 @@
+/* counting.c - counting Bloom filter: keys can be taken out again.
+ *
+ * Question   is this key in the set, which grows and shrinks?
+ * Idea       a Bloom filter of small counters. Offering a key raises its k
+ *            counters, each time it is offered; removing it lowers them. All
+ *            non-zero means SEEN.
+ * Parameters m counters of d bits (4: a counter passes 15 by chance once in
+ *            10^15 at capacity), k per key, n distinct keys. Two of memory,
+ *            capacity and fpr give the third.
+ * Error      false positives: as a Bloom filter of m bits that holds the keys
+ *            which are in now. No false negatives: a key offered more often
+ *            than removed is SEEN. Only removing what was never offered breaks
+ *            that: such a key is refused if it is NEW (nothing changes), but at
+ *            the rate fpr it is called SEEN, and takes its counters from others.
+ * Overflow   a counter that reaches its top stays there and is never lowered, as
+ *            its true value is not known. That keeps the promise above and costs
+ *            false positives: what was stuck stays in. Keys offered very often
+ *            (15 times, with 4 bits) therefore stay for good.
+ * Count      the least of a key's counters: never too low; too high with the
+ *            chance that a new key is called SEEN, since all its counters were
+ *            then raised by others as well.
+ * Merge      counters added: the filter of both streams.
+ * Cost       classic: k random lines per key; block: one. d bits for each bit
+ *            of a Bloom filter; counters.h has the layouts.
+ * Source     Fan, Cao, Almeida, Broder, ToN 8(3), 2000; thesis 2.1.1. We differ:
+ *            places from one hash, the exact rates (counters.c), k groups in a
+ *            line, and a removal looks first whether the key is there.
+ */
+#include "filter/counters.h"
+
+typedef struct {
+    weir_filter base;
+    weir__counters counters;
+    struct {
+        uint64_t removed; /* offers taken back */
+        uint64_t absent;  /* removals of keys that were not there */
+    } state;
+} counting_filter;
+
+static weir_status create(weir_filter *filter, weir_error *err) {
+    counting_filter *f = (counting_filter *)filter;
+    return weir__counters_create(filter, &f->counters, NULL, false, err);
+}
+
+static void start(weir_filter *filter) { (void)filter; }
+
+static bool note_removal(counting_filter *f, bool was_there) {
+    f->state.removed += was_there;
+    f->state.absent += !was_there;
+    return was_there;
+}
+
+/* --- classic ---------------------------------------------------------------------- */
+
+static void find(const void *filter, uint64_t hash, uint64_t *places) {
+    const counting_filter *f = filter;
+    weir__counters_find(&f->base, &f->counters, hash, places);
+}
+
+static uint64_t *words_of(const counting_filter *f) { return (uint64_t *)(void *)f->base.cells; }
+
+static bool classic_test(void *filter, const uint64_t *places) {
+    const counting_filter *f = filter;
+    bool all = true;
+    for (unsigned j = 0; j < f->counters.k; j++)
+        all &= weir__counters_get(words_of(f), &f->counters, places[j]) != 0;
+    return all;
+}
+
+static bool classic_offer(void *filter, const uint64_t *places) {
+    counting_filter *f = filter;
+    bool all = classic_test(filter, places);
+    for (unsigned j = 0; j < f->counters.k; j++)
+        weir__counters_raise(words_of(f), &f->counters, places[j], 1);
+    return all;
+}
+
+static bool classic_remove(void *filter, const uint64_t *places) {
+    counting_filter *f = filter;
+    bool all = classic_test(filter, places);
+    for (unsigned j = 0; all && j < f->counters.k; j++)
+        weir__counters_lower(words_of(f), &f->counters, places[j]);
+    return note_removal(f, all);
+}
+
+/* --- block: the words of a line at once -------------------------------------------- */
+
+/* A one at each of the key's counters. They lie in different groups, so no two
+ * are the same. */
+WEIR__INLINE void find_ones(const weir__counters *c, uint64_t rest, unsigned width,
+                            uint64_t ones[WEIR__LINE_WORDS]) {
+    uint64_t cells[WEIR__GROUPS_MOST];
+    weir__find_groups(rest, c->group, c->k, cells);
+    memset(ones, 0, WEIR__LINE);
+    for (unsigned j = 0; j < c->k; j++) {
+        uint64_t bit = cells[j] * width;
+        ones[bit / 64] |= UINT64_C(1) << (bit % 64);
+    }
+}
+
+WEIR__INLINE bool line_has(const uint64_t *line, const uint64_t *ones, unsigned width) {
+    uint64_t missing = 0;
+    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++)
+        missing |= ones[w] & ~weir__counters_in_use(line[w], width);
+    return missing == 0;
+}
+
+enum { TEST, OFFER, REMOVE };
+
+WEIR__INLINE bool line_do(counting_filter *f, uint64_t *line, uint64_t rest, int what,
+                          unsigned width) {
+    uint64_t ones[WEIR__LINE_WORDS];
+    find_ones(&f->counters, rest, width, ones);
+    bool has = line_has(line, ones, width);
+    for (unsigned w = 0; what == OFFER && w < WEIR__LINE_WORDS; w++)
+        line[w] += ones[w] & ~weir__counters_at_top(line[w], width);
+    for (unsigned w = 0; what == REMOVE && has && w < WEIR__LINE_WORDS; w++)
+        line[w] -= ones[w] & ~weir__counters_at_top(line[w], width);
+    return what == REMOVE ? note_removal(f, has) : has;
+}
+
+/* The widths apart, so that the compiler knows them. */
+WEIR__INLINE bool line_with_width(counting_filter *f, uint64_t *line, uint64_t rest, int what) {
+    switch (f->counters.width) {
+    case 2:
+        return line_do(f, line, rest, what, 2);
+    case 4:
+        return line_do(f, line, rest, what, 4);
+    case 8:
+        return line_do(f, line, rest, what, 8);
+    default:
+        return line_do(f, line, rest, what, 16);
+    }
+}
+
+static bool block_test(void *f, uint64_t *line, uint64_t rest) {
+    return line_with_width(f, line, rest, TEST);
+}
+static bool block_offer(void *f, uint64_t *line, uint64_t rest) {
+    return line_with_width(f, line, rest, OFFER);
+}
+static bool block_remove(void *f, uint64_t *line, uint64_t rest) {
+    return line_with_width(f, line, rest, REMOVE);
+}
+
+/* --- the table ----------------------------------------------------------------------- */
+
+static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    const weir__counters *c = &((const counting_filter *)filter)->counters;
+    if (c->block) return weir__each_line(filter, c->lines, batch, verdicts, true, block_offer);
+    return weir__each_key(filter, c->k, batch, verdicts, find, classic_offer);
+}
+
+static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    const weir__counters *c = &((const counting_filter *)filter)->counters;
+    if (c->block) return weir__each_line(filter, c->lines, batch, verdicts, false, block_test);
+    return weir__each_key(filter, c->k, batch, verdicts, find, classic_test);
+}
+
+static weir_status remove_keys(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
+                               weir_error *err) {
+    (void)err;
+    const weir__counters *c = &((const counting_filter *)filter)->counters;
+    if (c->block) weir__each_line(filter, c->lines, batch, verdicts, true, block_remove);
+    else weir__each_key(filter, c->k, batch, verdicts, find, classic_remove);
+    return WEIR_OK;
+}
+
+static uint64_t count(const weir_filter *filter, uint64_t hash) {
+    const weir__counters *c = &((const counting_filter *)filter)->counters;
+    weir__counters_key key = weir__counters_key_of(filter, c, hash);
+    uint64_t places[WEIR__COUNTERS_K_MOST];
+    unsigned times;
+    weir__counters_places(filter, c, key, places);
+    return weir__counters_least(key.words, c, places, &times);
+}
+
+static void info(const weir_filter *filter, weir_filter_info *info) {
+    weir__counters_info(filter, &((const counting_filter *)filter)->counters, info);
+}
+
+static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {
+    const counting_filter *f = (const counting_filter *)filter;
+    weir__counters_details(filter, &f->counters, each, context);
+    weir__detail(each, context, "removed", "offers taken back", "%llu",
+                 (unsigned long long)f->state.removed);
+    weir__detail(each, context, "removed_absent", "removals of keys that were not there", "%llu",
+                 (unsigned long long)f->state.absent);
+}
+
+static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
+    (void)err;
+    counting_filter *f = (counting_filter *)into;
+    const counting_filter *other = (const counting_filter *)from;
+    weir__counters_add(into, from, f->counters.width);
+    f->state.removed += other->state.removed;
+    f->state.absent += other->state.absent;
+    return WEIR_OK;
+}
+
+static const weir_option options[] = {
+    WEIR__COUNTERS_OPTIONS("classic", "4"),
+    {NULL, WEIR_OPT_COUNT, 0, 0, NULL, NULL, NULL},
+};
+
+const weir__filter_class weir__counting_class = {
+    .kind = {.name = "counting",
+             .summary = "counting Bloom filter: never forgets, but keys can be removed",
+             .advice = "Use it when keys are taken back one by one (a session ends, an order is "
+                       "cancelled) and the number of keys in at a time is known. It takes four "
+                       "times the memory of bloom; where old keys may simply fade take recent.",
+             .mergeable = true,
+             .options = options},
+    .size = sizeof(counting_filter),
+    .state_offset = offsetof(counting_filter, state),
+    .state_words = 2,
+    .create = create,
+    .start = start,
+    .offer = offer,
+    .test = test,
+    .info = info,
+    .details = details,
+    .merge = merge,
+    .remove = remove_keys,
+    .count = count,
+};

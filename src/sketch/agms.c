@@ -29,7 +29,7 @@ static weir_status create(weir_sketch *s, weir_error *err) {
 static const weir_option options[] = {WEIR__COUNTING_OPTIONS("the root of the self-join size"),
                                       {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__agms_class = {
+const weir__sketch_class weir__agms_sketch = {
     .kind = {.name = "agms",
              .summary = "Fast-AGMS (Count-sketch): unbiased counts and join sizes",
              .advice = "Unbiased answers with known variance, for streams of low skew and for "

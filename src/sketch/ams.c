@@ -166,7 +166,7 @@ static const weir_option options[] = {
     {"depth", WEIR_OPT_COUNT, 1, WEIR__DEPTH_MOST, NULL, NULL, "means that the median is taken of"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__ams_class = {
+const weir__sketch_class weir__ams_sketch = {
     .kind = {.name = "ams",
              .summary = "the original AMS sketch: join sizes, every counter for every key",
              .advice = "Here for comparison: agms gives the same answers for a fraction of the "

@@ -39,7 +39,7 @@ static const weir_option options[] = {
      "block keeps a key's counters in one cache line: faster beyond the cache, less precise"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__countmin_class = {
+const weir__sketch_class weir__countmin_sketch = {
     .kind = {.name = "countmin",
              .summary = "Count-min: counts of keys that are never too low, or unbiased",
              .advice =

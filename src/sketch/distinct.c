@@ -258,7 +258,7 @@ static const weir_option options[] = {
     {"key", WEIR_OPT_SIZE, 1, 65536, NULL, "32", "bytes of a key to plan for, on average"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__distinct_class = {
+const weir__sketch_class weir__distinct_sketch = {
     .kind = {.name = "distinct",
              .summary = "distinct sampling: different keys, of any sort that is asked for later",
              .advice = "A sample of the different keys with their exact counts: how many satisfy a "

@@ -438,7 +438,7 @@ static const weir_option options[] = {
     {"fanout", WEIR_OPT_CHOICE, 0, 0, "2|4|16|256", "16", "children of a node"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__dyadic_class = {
+const weir__sketch_class weir__dyadic_sketch = {
     .kind = {.name = "dyadic",
              .summary = "sums over ranges and quantiles of integer keys",
              .advice = "Range sums, quantiles, histograms of integers such as sizes, prices or "

@@ -146,7 +146,7 @@ static const weir_option options[] = {
     {"p", WEIR_OPT_COUNT, P_LEAST, P_MOST, NULL, NULL, "log2 of the number of registers"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__hll_class = {
+const weir__sketch_class weir__hll_sketch = {
     .kind = {.name = "hll",
              .summary = "HyperLogLog: number of different keys in a few KiB",
              .advice = "The distinct counter to begin with: any number of keys, fixed relative "

@@ -175,7 +175,7 @@ static weir_status check(const weir_sketch *s, weir_error *err) {
 
 static const weir_option options[] = {WEIR__PRESENCE_OPTIONS, {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__kmv_class = {
+const weir__sketch_class weir__kmv_sketch = {
     .kind = {.name = "kmv",
              .summary = "k minimum values: different keys, and those common to two streams",
              .advice = "Where intersections matter: their error is relative to the intersection "

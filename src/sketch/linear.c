@@ -122,7 +122,7 @@ static const weir_option options[] = {
     {"k", WEIR_OPT_COUNT, 1, 32, NULL, "1", "bits that a key sets"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__linear_class = {
+const weir__sketch_class weir__linear_sketch = {
     .kind = {.name = "linear",
              .summary = "linear counting: number of different keys from the zeros of a bitmap",
              .advice = "The most exact for as many keys as there are bits or fewer; useless when "

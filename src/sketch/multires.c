@@ -105,7 +105,7 @@ static void details(const weir_sketch *s, weir_detail_fn *each, void *context) {
 
 static const weir_option options[] = {WEIR__PRESENCE_OPTIONS, {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__multires_class = {
+const weir__sketch_class weir__multires_sketch = {
     .kind = {.name = "multires",
              .summary = "multi-resolution bitmap: number of different keys",
              .advice = "Linear counting for an unknown number of keys. Here for comparison: hll "

@@ -390,7 +390,7 @@ static const weir_option options[] = {
     {"of", WEIR_OPT_SPEC, 0, 0, NULL, NULL, "the sketch of each pane"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__panes_class = {
+const weir__sketch_class weir__panes_sketch = {
     .kind = {.name = "window",
              .summary = "another sketch over the last so much time or so many records",
              .advice =

@@ -67,7 +67,7 @@ static void info(const weir_sketch *s, weir_sketch_info *out) {
 
 static const weir_option options[] = {WEIR__PRESENCE_OPTIONS, {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__pcsa_class = {
+const weir__sketch_class weir__pcsa_sketch = {
     .kind = {.name = "pcsa",
              .summary = "Flajolet-Martin bitmaps: number of different keys",
              .advice = "The ancestor of hll, here for comparison; a bitmap is more exact than a "

@@ -216,7 +216,7 @@ static const weir_option options[] = {
     {"key", WEIR_OPT_SIZE, 1, 65536, NULL, "64", "bytes kept of each key"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__sample_class = {
+const weir__sketch_class weir__sample_sketch = {
     .kind = {.name = "sample",
              .summary = "reservoir: a random sample of the records",
              .advice = "Typical records, for a look or for questions nobody has thought of yet. "

@@ -5,31 +5,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-extern const weir__sketch_class weir__countmin_class, weir__agms_class, weir__top_class,
-    weir__dyadic_class, weir__hll_class, weir__kmv_class, weir__linear_class, weir__multires_class,
-    weir__pcsa_class, weir__distinct_class, weir__sample_class, weir__sticky_class,
-    weir__spectral_class, weir__ams_class, weir__spacecode_class, weir__panes_class;
-
 /* A new sketch is its file and a line here. */
-const weir__sketch_class *const weir__sketch_classes[] = {
-    &weir__countmin_class,
-    &weir__agms_class,
-    &weir__top_class,
-    &weir__dyadic_class,
-    &weir__hll_class,
-    &weir__kmv_class,
-    &weir__linear_class,
-    &weir__multires_class,
-    &weir__pcsa_class,
-    &weir__distinct_class,
-    &weir__sample_class,
-    &weir__sticky_class,
-    &weir__spectral_class,
-    &weir__ams_class,
-    &weir__spacecode_class,
-    &weir__panes_class,
-    NULL,
-};
+#define WEIR__SKETCHES(X)                                                                          \
+    X(countmin)                                                                                    \
+    X(agms)                                                                                        \
+    X(top)                                                                                         \
+    X(dyadic)                                                                                      \
+    X(hll)                                                                                         \
+    X(kmv)                                                                                         \
+    X(linear)                                                                                      \
+    X(multires)                                                                                    \
+    X(pcsa)                                                                                        \
+    X(distinct)                                                                                    \
+    X(sample)                                                                                      \
+    X(sticky)                                                                                      \
+    X(spectral)                                                                                    \
+    X(ams)                                                                                         \
+    X(spacecode)                                                                                   \
+    X(panes)
+
+#define WEIR__DECLARE(name) extern const weir__sketch_class weir__##name##_sketch;
+WEIR__SKETCHES(WEIR__DECLARE)
+
+#define WEIR__LIST(name) &weir__##name##_sketch,
+const weir__sketch_class *const weir__sketch_classes[] = {WEIR__SKETCHES(WEIR__LIST) NULL};
 
 static const weir_option common_options[] = {
     [WEIR__SK_MEMORY] = {"memory", WEIR_OPT_SIZE, 64, 0x1p50, NULL, NULL,

@@ -135,7 +135,7 @@ static const weir_option options[] = {
     {"k", WEIR_OPT_COUNT, 1, 16, NULL, "3", "hash functions in a group"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__spacecode_class = {
+const weir__sketch_class weir__spacecode_sketch = {
     .kind = {.name = "spacecode",
              .summary = "space-code Bloom filter: counts from bits",
              .advice = "Here for comparison; countmin is better at everything but the number of "

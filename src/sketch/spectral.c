@@ -166,7 +166,7 @@ static const weir_option options[] = {
     {"k", WEIR_OPT_COUNT, 1, K_MOST, NULL, "5", "counters of a key"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__spectral_class = {
+const weir__sketch_class weir__spectral_sketch = {
     .kind = {.name = "spectral",
              .summary = "spectral Bloom filter: counts by minimal increase or recurring minimum",
              .advice = "Here for comparison. countmin:update=conservative is the better minimal "

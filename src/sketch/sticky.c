@@ -199,7 +199,7 @@ static const weir_option options[] = {
     {"key", WEIR_OPT_SIZE, 1, 65536, NULL, "32", "bytes of a key to plan for, on average"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__sticky_class = {
+const weir__sketch_class weir__sticky_sketch = {
     .kind = {.name = "sticky",
              .summary = "sticky and counting samples: frequent keys, counted exactly once sampled",
              .advice =

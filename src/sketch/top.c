@@ -224,7 +224,7 @@ static const weir_option options[] = {
      "conservative raises only the least counters: better for frequent keys, no deletions"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
-const weir__sketch_class weir__top_class = {
+const weir__sketch_class weir__top_sketch = {
     .kind = {.name = "top",
              .summary = "Count-min with a list of the most frequent keys",
              .advice = "The most frequent keys and all keys above a share of the total; none that "

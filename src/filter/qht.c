@@ -59,7 +59,8 @@ double weir__qht_fnr(double total_slots, unsigned slots, unsigned bits, double g
 }
 
 static unsigned slots_of_a_line(unsigned slots, unsigned bits) {
-    return WEIR__LINE_BITS / (slots * bits) * slots;
+    unsigned bucket = slots * bits;
+    return bucket ? WEIR__LINE_BITS / bucket * slots : 0;
 }
 
 weir__qht_shape weir__qht_plan(unsigned slots, unsigned bits, double fpr) {
@@ -67,8 +68,7 @@ weir__qht_shape weir__qht_plan(unsigned slots, unsigned bits, double fpr) {
     unsigned most = 0;
     for (unsigned b = bits ? bits : 1; b <= (bits ? bits : BITS_MOST); b++)
         for (unsigned s = slots ? slots : 1; s <= (slots ? slots : SLOTS_MOST); s++) {
-            if (s * b == 0 || s * b > WEIR__LINE_BITS || weir__qht_fpr(s, b) > fpr * (1 + 1e-12))
-                break;
+            if (s * b > WEIR__LINE_BITS || weir__qht_fpr(s, b) > fpr * (1 + 1e-12)) break;
             unsigned held = slots_of_a_line(s, b);
             if (held >= most + (b != best.bits)) most = held, best = (weir__qht_shape){s, b};
         }

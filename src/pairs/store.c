@@ -130,10 +130,14 @@ weir_status weir__store_new(weir__store **out, uint64_t memory, size_t streams,
     return status;
 }
 
+static void unmap_image(uint64_t *image, uint64_t words, bool in_file) {
+    if (!image) return;
+    if (in_file) munmap(image, words * 8);
+    else weir__unmap(image, words * 8);
+}
+
 static void drop_image(weir__store *store) {
-    if (!store->image) return;
-    if (store->image_in_file) munmap(store->image, store->image_words * 8);
-    else weir__unmap(store->image, store->image_words * 8);
+    unmap_image(store->image, store->image_words, store->image_in_file);
     store->image = NULL;
 }
 
@@ -198,16 +202,20 @@ static weir_status write_words(weir__store *store, const uint64_t *words, size_t
     return WEIR_OK;
 }
 
-static weir_status add_run(stream *s, run r, weir_error *err) {
-    if (s->run_count == s->run_room) {
-        size_t room = s->run_room ? 2 * s->run_room : 8;
-        run *more = realloc(s->runs, room * sizeof *more);
-        if (!more) return no_memory(err);
-        s->runs = more;
-        s->run_room = room;
-    }
-    s->runs[s->run_count++] = r;
+static weir_status reserve_run(stream *s, weir_error *err) {
+    if (s->run_count < s->run_room) return WEIR_OK;
+    size_t room = s->run_room ? 2 * s->run_room : 8;
+    run *more = realloc(s->runs, room * sizeof *more);
+    if (!more) return no_memory(err);
+    s->runs = more;
+    s->run_room = room;
     return WEIR_OK;
+}
+
+static weir_status add_run(stream *s, run r, weir_error *err) {
+    weir_status status = reserve_run(s, err);
+    if (status == WEIR_OK) s->runs[s->run_count++] = r;
+    return status;
 }
 
 /* ---- writing runs ---- */
@@ -601,12 +609,6 @@ static weir_status map_image(weir__store *store, uint64_t words, uint64_t **imag
     return status;
 }
 
-static void unmap_image(uint64_t *image, uint64_t words, bool in_file) {
-    if (!image) return;
-    if (in_file) munmap(image, words * 8);
-    else weir__unmap(image, words * 8);
-}
-
 static weir_status fill_image(weir__store *store, uint64_t *image, weir_error *err) {
     for (size_t i = 0; i < store->stream_count; i++) {
         weir__cursor *c = weir__cursor_open(store, i, err);
@@ -624,10 +626,12 @@ static weir_status adopt_image(weir__store *store, uint64_t *image, const uint64
                                weir_error *err) {
     const uint64_t *at = image;
     for (size_t i = 0; i < store->stream_count; i++) {
-        stream *s = &store->streams[i];
-        s->run_count = 0;
-        weir_status status = lengths[i] ? add_run(s, (run){at, 0, lengths[i]}, err) : WEIR_OK;
+        weir_status status = reserve_run(&store->streams[i], err);
         if (status != WEIR_OK) return status;
+    }
+    for (size_t i = 0; i < store->stream_count; i++) {
+        store->streams[i].runs[0] = (run){at, 0, lengths[i]};
+        store->streams[i].run_count = lengths[i] > 0;
         at += lengths[i];
     }
     drop_file(store);
@@ -667,8 +671,10 @@ weir_status weir__store_image_room(weir__store *store, const uint64_t *lengths, 
         words += lengths[i];
     }
     weir_status status = words ? weir__map(&image, words * 8, err) : WEIR_OK;
-    if (status == WEIR_OK) status = adopt_image(store, image, lengths, err);
-    store->image_in_file = false;
+    if (status != WEIR_OK) return status;
+    status = adopt_image(store, image, lengths, err);
+    if (status == WEIR_OK) store->image_in_file = false;
+    else unmap_image(image, words, false);
     return status;
 }
 

@@ -47,6 +47,7 @@ typedef struct {
     bool exact, ordered, json;
     const char *save, *plot, *folder;
     uint64_t list;
+    char *note; /* what pairs_apply_note() keeps; else NULL */
 } pairs_settings;
 
 int pairs_run(const pairs_settings *settings);
@@ -68,6 +69,7 @@ typedef struct {
     size_t row_count, row_room;
     uint64_t records, dropped;
     bool loaded; /* from a summary */
+    char *note;  /* that came with it, or NULL */
 } pairs_side;
 
 /* Read records, or summaries, into a side. keep: also keep all rows. */
@@ -91,7 +93,11 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
 
 /* The note that goes with a saved summary, and back. */
 int pairs_save(const pairs_settings *s, pairs_side *side);
-int pairs_load(pairs_side *side, const char *path, pairs_settings *settings);
+int pairs_load(pairs_side *side, const char *path);
+
+/* Let the settings be those with which a loaded summary was made; s->note is to be
+ * freed. */
+void pairs_apply_note(pairs_settings *s, pairs_side *side);
 
 /* --- pairs_examples.c --- */
 

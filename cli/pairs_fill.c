@@ -19,6 +19,8 @@
 #include "pairs.h"
 #include "stopping.h"
 
+enum { WORKER_MEMORY = 8 << 20, NOTE_SIZE = 8192 };
+
 /* ---- reading ---- */
 
 typedef struct {
@@ -303,27 +305,43 @@ static uint64_t draw_for(const pairs_settings *s, const char *const *files, size
     return h;
 }
 
+/* The memory that was asked for, and the length of the spec without it: it stands
+ * last there. */
+static uint64_t asked_memory(const pairs_settings *s, size_t *length) {
+    char given[64];
+    uint64_t bytes = 256u << 20;
+    *length = strlen(s->spec);
+    if (!spec_get(s->spec, "memory", given, sizeof given)) return bytes;
+    weir_parse_size(given, &bytes, NULL);
+    *length -= strlen(",memory=") + strlen(given);
+    return bytes;
+}
+
+/* Workers share the memory; with little of it there are fewer. */
+static unsigned worker_count(const pairs_settings *s, bool keep) {
+    size_t length;
+    uint64_t most = asked_memory(s, &length) / WORKER_MEMORY;
+    unsigned threads = keep || most < 1 ? 1 : s->in.in.threads;
+    return threads <= most || most < 1 ? threads : (unsigned)most;
+}
+
 static int side_spec(char out[SPEC_SIZE], const pairs_settings *s, const char *const *files,
                      size_t count, unsigned number, unsigned workers) {
-    char draw[32], memory[48], given[64];
-    uint64_t bytes = 256u << 20;
-    size_t length = strlen(s->spec);
-    if (spec_get(s->spec, "memory", given, sizeof given)) {
-        weir_parse_size(given, &bytes, NULL);
-        length -= strlen(",memory=") + strlen(given); /* it stands last */
-    }
-    snprintf(draw, sizeof draw, ",draw=%llu",
-             (unsigned long long)draw_for(s, files, count, number));
-    snprintf(memory, sizeof memory, ",memory=%llu", (unsigned long long)(bytes / workers));
-    int n =
-        snprintf(out, SPEC_SIZE, "%.*s%s%s", (int)length, s->spec, s->seeded ? draw : "", memory);
+    char draw[32] = "";
+    size_t length;
+    uint64_t bytes = asked_memory(s, &length) / workers;
+    if (s->seeded)
+        snprintf(draw, sizeof draw, ",draw=%llu",
+                 (unsigned long long)draw_for(s, files, count, number));
+    int n = snprintf(out, SPEC_SIZE, "%.*s%s,memory=%llu", (int)length, s->spec, draw,
+                     (unsigned long long)bytes);
     return n < SPEC_SIZE ? EXIT_DONE : cli_error("the options are too long");
 }
 
 static int fill_from_records(pairs_side *side, const pairs_settings *s, const char *const *files,
                              size_t file_count, unsigned number, bool keep) {
     char spec[SPEC_SIZE];
-    unsigned workers = keep ? 1 : s->in.in.threads;
+    unsigned workers = worker_count(s, keep);
     filling f = {.settings = s, .side = side, .keep = keep};
     weir_pairs_info info;
     int code = side_spec(spec, s, files, file_count, number, workers);
@@ -349,11 +367,11 @@ bool pairs_is_summary(const char *path) {
 }
 
 static int fill_from_summaries(pairs_side *side, const char *const *files, size_t file_count) {
-    int code = pairs_load(side, files[0], NULL);
+    int code = pairs_load(side, files[0]);
     for (size_t i = 1; i < file_count && code == EXIT_DONE; i++) {
         pairs_side other = {0};
         weir_error err;
-        code = pairs_load(&other, files[i], NULL);
+        code = pairs_load(&other, files[i]);
         if (code == EXIT_DONE && weir_pairs_merge(side->pairs, other.pairs, &err) != WEIR_OK)
             code = cli_error("'%s' and '%s': %s", files[0], files[i], err.message);
         side->records += other.records;
@@ -378,6 +396,7 @@ int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *fil
 void pairs_side_release(pairs_side *side) {
     weir_pairs_free(side->pairs);
     free(side->rows);
+    free(side->note);
     memset(side, 0, sizeof *side);
 }
 
@@ -400,10 +419,11 @@ static int write_note(const pairs_settings *s, char *note, size_t size) {
 }
 
 int pairs_save(const pairs_settings *s, pairs_side *side) {
-    char note[8192];
+    char fresh[NOTE_SIZE];
+    const char *note = side->note ? side->note : fresh;
     weir_snapshot *snapshot;
     weir_error err;
-    int length = write_note(s, note, sizeof note);
+    int length = side->note ? (int)strlen(side->note) : write_note(s, fresh, sizeof fresh);
     if (length < 0) return cli_error("the names of the columns are too long to save");
     weir_status status = weir_snapshot_new(&snapshot, &err);
     if (status == WEIR_OK) status = weir_snapshot_put_pairs(snapshot, "pairs", side->pairs, &err);
@@ -442,26 +462,31 @@ static void read_note_line(pairs_settings *s, char *line) {
         s->rows.round[part] = step;
 }
 
-/* The note's text is kept until the program ends: settings point into it. */
-static void read_note(pairs_settings *s, const char *note, size_t length) {
-    static char text[8192];
-    snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : sizeof text - 1),
-             note);
-    for (char *line = text, *next; line; line = next) {
+void pairs_apply_note(pairs_settings *s, pairs_side *side) {
+    char group[32];
+    weir_pairs_info info;
+    char spec[SPEC_SIZE];
+    weir_pairs_get_info(side->pairs, &info);
+    weir_pairs_spec(side->pairs, spec, sizeof spec);
+    s->columns = info.columns;
+    s->threshold = info.threshold;
+    if (spec_get(spec, "group", group, sizeof group)) s->group = (unsigned)atoi(group);
+    s->note = side->note ? strdup(side->note) : NULL;
+    for (char *line = s->note, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next) *next++ = 0;
         read_note_line(s, line);
     }
 }
 
-int pairs_load(pairs_side *side, const char *path, pairs_settings *settings) {
+int pairs_load(pairs_side *side, const char *path) {
     weir_snapshot *snapshot;
     weir_error err;
     weir_pairs_info info;
     if (weir_snapshot_read(&snapshot, path, &err) != WEIR_OK) return cli_error("%s", err.message);
     size_t length = 0;
     const char *note = weir_snapshot_note(snapshot, "fields", &length);
-    if (settings && note) read_note(settings, note, length);
+    side->note = note ? strndup(note, length) : NULL;
     side->pairs = weir_snapshot_take_pairs(snapshot, "pairs");
     weir_snapshot_free(snapshot);
     if (!side->pairs)

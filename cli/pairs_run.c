@@ -62,13 +62,15 @@ static int list_examples(const pairs_settings *s, pairs_side *sides, size_t coun
     return pairs_find_examples(s, sides, count, out);
 }
 
-static int count_pairs(const pairs_settings *s) {
+static int count_pairs(const pairs_settings *given) {
+    pairs_settings copy = *given, *s = &copy;
     size_t count = s->question == ASK_JOIN ? 2 : 1;
     pairs_side sides[2] = {{0}};
     weir_pairs_answer out;
     pairs_examples examples = {0};
     int64_t started = clock_now(CLOCK_MONOTONIC);
     int code = fill_sides(s, sides, count);
+    if (code == EXIT_DONE && sides[0].loaded) pairs_apply_note(s, &sides[0]);
     if (code == EXIT_DONE) code = answer(s, sides, count, &out);
     if (code == EXIT_DONE && s->save) code = pairs_save(s, &sides[0]);
     if (code == EXIT_DONE) code = list_examples(s, sides, count, &examples);
@@ -78,6 +80,7 @@ static int count_pairs(const pairs_settings *s) {
                             (uint64_t[]){sides[0].dropped, sides[1].dropped}, &examples, seconds);
     pairs_examples_release(&examples);
     for (size_t i = 0; i < count; i++) pairs_side_release(&sides[i]);
+    free(s->note);
     return code;
 }
 
@@ -142,7 +145,8 @@ static int search(const pairs_settings *given) {
     size_t count = s.in.file_count - 1;
     searching c = {.most = count};
     weir_pairs_info info;
-    int code = pairs_load(&side, s.in.files[0], &s);
+    int code = pairs_load(&side, s.in.files[0]);
+    if (code == EXIT_DONE) pairs_apply_note(&s, &side);
     if (code == EXIT_DONE) code = prepare_search(&s, key, sizeof key);
     int fd = code == EXIT_DONE ? records_file(records, count) : -1;
     c.answers = calloc(count, sizeof *c.answers);
@@ -160,6 +164,7 @@ static int search(const pairs_settings *given) {
     if (code == EXIT_DONE) code = pairs_report_search(&s, records, count, c.answers);
     if (fd >= 0) close(fd);
     free(c.answers);
+    free(s.note);
     pairs_side_release(&side);
     return code;
 }

@@ -142,10 +142,10 @@ int pairs_find_examples(const pairs_settings *s, pairs_side *sides, size_t side_
     if (most > VALUES_MOST) most = VALUES_MOST;
     f.values = malloc(most * sizeof *f.values);
     out->list = calloc((size_t)s->list, sizeof *out->list);
-    if (!f.values || !out->list) return cli_error("out of memory");
     int code = EXIT_DONE;
-    if (weir_pairs_collisions(sides[0].pairs, f.join ? sides[1].pairs : NULL, f.values, most,
-                              &f.count, &err) != WEIR_OK)
+    if (!f.values || !out->list) code = cli_error("out of memory");
+    else if (weir_pairs_collisions(sides[0].pairs, f.join ? sides[1].pairs : NULL, f.values, most,
+                                   &f.count, &err) != WEIR_OK)
         code = cli_error("%s", err.message);
     f.meetings = calloc(f.count + 1, sizeof *f.meetings);
     if (!f.meetings) code = cli_error("out of memory");

@@ -81,7 +81,7 @@ static int take_batches(intake *in, accepted_fn *each, void *context) {
     stream_progress p;
     stream_status status;
     while ((status = stream_next(in->reader, -1, &batch, &err)) == STREAM_BATCH) {
-        accepted records;
+        accepted records = {0};
         int code = accept(in, batch, &records);
         if (code == EXIT_DONE && records.count) code = each(context, &records);
         if (code != EXIT_DONE) return code;

@@ -168,8 +168,8 @@ static void print_head(const pairs_settings *s, const weir_pairs_answer *a, cons
     if (s->question == ASK_JOIN) printf(" and %s", in_words(second, (double)a->records[1]));
     printf(" records, %s pairs", in_words(pairs, all_pairs(s, a)));
     if (!s->exact) printf(", %s super-values", in_words(values, (double)a->values));
-    if (dropped[0] + dropped[1])
-        printf(", %llu left out", (unsigned long long)(dropped[0] + dropped[1]));
+    unsigned long long left_out = dropped[0] + dropped[1];
+    if (left_out) printf(", %llu left out", left_out);
     printf("; %.2f s\n", seconds);
 }
 
@@ -218,6 +218,7 @@ static void print_json(const pairs_settings *s, const weir_pairs *pairs, const w
                        const uint64_t *dropped, const pairs_examples *e, double seconds) {
     char spec[SPEC_SIZE];
     weir_pairs_info info;
+    unsigned long long left_out = dropped[0] + dropped[1];
     weir_pairs_spec(pairs, spec, sizeof spec);
     weir_pairs_get_info(pairs, &info);
     printf("{\"version\":\"%s\",\"summary\":", weir_version());
@@ -226,8 +227,7 @@ static void print_json(const pairs_settings *s, const weir_pairs *pairs, const w
            s->exact      ? "exact"
            : info.online ? "online"
                          : "offline",
-           (unsigned long long)a->records[0], (unsigned long long)a->records[1],
-           (unsigned long long)(dropped[0] + dropped[1]));
+           (unsigned long long)a->records[0], (unsigned long long)a->records[1], left_out);
     json_number("pairs", all_pairs(s, a));
     printf(",\"ordered\":%s,\"columns\":%u,\"threshold\":%u,\"values\":%llu",
            s->ordered ? "true" : "false", a->columns, a->threshold, a->values);

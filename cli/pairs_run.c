@@ -149,7 +149,7 @@ static int search(const pairs_settings *given) {
     if (code == EXIT_DONE) pairs_apply_note(&s, &side);
     if (code == EXIT_DONE) code = prepare_search(&s, key, sizeof key);
     int fd = code == EXIT_DONE ? records_file(records, count) : -1;
-    c.answers = calloc(count, sizeof *c.answers);
+    c.answers = calloc(count + 1, sizeof *c.answers);
     if (code == EXIT_DONE && fd < 0) code = EXIT_TROUBLE;
     if (code == EXIT_DONE) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -177,7 +177,8 @@ static weir_status self_offline(weir_pairs *p, size_t stream, stream_size *out, 
         note_count(&w, word, count);
     }
     if (c) status = weir__cursor_close(c, err);
-    out->size = (double)(twice / 2);
+    twice /= 2; /* each pair was counted from both ends */
+    out->size = (double)twice;
     out->records = measured_variance(p, stream, w.counts, drawn_share(level), true, 0);
     wanted_free(&w);
     return status;

@@ -399,7 +399,7 @@ weir_status weir_pairs_add(weir_pairs *p, uint64_t first, const uint64_t *rows, 
     weir_error mine;
     size_t room =
         p->online ? BATCH_RECORDS * sizeof(weir__labelled) : p->streams * sizeof(uint64_t *);
-    void *scratch = malloc(room);
+    void *scratch = calloc(1, room);
     if (!scratch) return no_memory(err);
     weir_status status = WEIR_OK;
     if (p->online) add_online(p, first, rows, count, scratch);

@@ -87,7 +87,7 @@ static void default_folder(char folder[PATH_MAX]) {
 }
 
 static weir_status divide_arena(weir__store *store, uint64_t memory, weir_error *err) {
-    size_t all = 0, largest = 0;
+    size_t all = 0, largest = 1;
     char need[32];
     for (size_t i = 0; i < store->stream_count; i++) {
         all += store->streams[i].share;
@@ -272,7 +272,7 @@ static inline uint64_t count_repeats(const uint64_t *at, const uint64_t *end) {
 static weir_status write_gathered(weir__store *store, stream *s, weir_error *err) {
     size_t count = store->records * s->share;
     run_writer w = begin_run(store, store->scratch, store->scratch_words, err);
-    for (const uint64_t *at = s->words, *end = at + count; at < end;) {
+    for (const uint64_t *at = s->words, *end = at + count; at && at < end;) {
         uint64_t repeats = count_repeats(at, end);
         write_counted(&w, *at, repeats);
         at += repeats;

@@ -156,7 +156,7 @@ int pairs_find_examples(const pairs_settings *s, pairs_side *sides, size_t side_
         code = pairs_read(s, f.pairs, s->in.files + i, files, &dropped, look_at, &f);
     }
     if (code == EXIT_DONE) choose(&f, s, info.threshold, out);
-    if (out->count) qsort(out->list, out->count, sizeof *out->list, by_agreement);
+    if (out->list && out->count) qsort(out->list, out->count, sizeof *out->list, by_agreement);
     release_meetings(&f);
     return code;
 }

@@ -246,17 +246,16 @@ static weir_status search_offline(weir_pairs *p, size_t stream, const weir__labe
 
 /* ---- the same from sketches ---- */
 
-static double rows_median(const weir__matrix *m, double *rows, double variance, double *out) {
+/* The variance of the median of the rows, from that of one. */
+static double median_variance(const weir__matrix *m, double of_row) {
     double factor = weir__median_deviation(m->depth);
-    *out = variance * factor * factor;
-    return weir__median(rows, m->depth);
+    return of_row * factor * factor;
 }
 
-static double row_sizes(const weir__matrix *m, double *rows) {
+static double self_size(const weir__matrix *m) {
+    double rows[WEIR__DEPTH_MOST];
     for (unsigned i = 0; i < m->depth; i++) rows[i] = weir__row_self_join(m, i, 0);
-    double copy[WEIR__DEPTH_MOST];
-    memcpy(copy, rows, m->depth * sizeof *copy);
-    return weir__median(copy, m->depth);
+    return weir__median(rows, m->depth);
 }
 
 /* The records' part, with the counts of `p`'s witnesses in a sketch of size y. */
@@ -283,19 +282,18 @@ static double sketched_variance(weir_pairs *p, size_t stream, const weir__matrix
 static void self_online(weir_pairs *p, size_t stream, stream_size *out) {
     const weir__level *level = &p->shape.level[stream % p->shape.levels];
     const weir__matrix *m = &p->matrix[stream];
-    double rows[WEIR__DEPTH_MOST], y = row_sizes(m, rows);
-    out->size = (rows_median(m, rows, y * y / 2 / (double)m->width, &out->sketch) -
-                 (double)level->drawn * (double)p->records) /
-                2;
+    double y = self_size(m);
+    out->size = (y - (double)level->drawn * (double)p->records) / 2;
+    out->sketch = median_variance(m, y * y / 2 / (double)m->width);
     out->records = sketched_variance(p, stream, m, y, true);
 }
 
 static void join_online(weir_pairs *a, weir_pairs *b, size_t stream, stream_size *out) {
     const weir__matrix *ma = &a->matrix[stream], *mb = &b->matrix[stream];
-    double rows[WEIR__DEPTH_MOST], ya = row_sizes(ma, rows), yb = row_sizes(mb, rows);
+    double rows[WEIR__DEPTH_MOST], ya = self_size(ma), yb = self_size(mb);
     for (unsigned i = 0; i < ma->depth; i++) rows[i] = weir__row_join(ma, mb, i, 0, 0);
-    out->size = rows_median(ma, rows, ya * yb / (double)ma->width, &out->sketch);
-    if (ya * yb > 0) out->sketch *= 1 + out->size * out->size / (ya * yb);
+    out->size = weir__median(rows, ma->depth);
+    out->sketch = median_variance(ma, (ya * yb + out->size * out->size) / (double)ma->width);
     double left = sketched_variance(a, stream, mb, yb, false);
     double right = sketched_variance(b, stream, ma, ya, false);
     out->records = left < 0 || right < 0 ? -1 : left + right;
@@ -310,8 +308,8 @@ static void search_online(const weir_pairs *p, size_t stream, const weir__labell
         weir__matrix_values(m, weir__super_value(level, record, i), values);
         for (unsigned row = 0; row < m->depth; row++) sums[row] += values[row];
     }
-    double y = row_sizes(m, values);
-    out->size = rows_median(m, sums, level->subsets * y / (double)m->width, &out->sketch);
+    out->size = weir__median(sums, m->depth);
+    out->sketch = median_variance(m, level->subsets * self_size(m) / (double)m->width);
 }
 
 /* ---- answers ---- */
@@ -339,7 +337,7 @@ static weir_status answer_once(const question *q, unsigned repeat, weir_pairs_an
                                weir_error *err) {
     const weir__shape *shape = &q->a->shape;
     weir__level_size sizes[WEIR__COLUMNS_MOST];
-    stream_size streams[WEIR__COLUMNS_MOST];
+    stream_size streams[WEIR__COLUMNS_MOST] = {{0}};
     for (unsigned i = 0; i < shape->levels; i++) {
         double share = drawn_share(&shape->level[i]);
         weir_status status = stream_of(q, (size_t)repeat * shape->levels + i, &streams[i], err);

@@ -230,7 +230,7 @@ typedef struct {
     weir_error *err;
 } run_writer;
 
-/* Also into memory: `out` and nothing else set. */
+/* An entry of a run; returns where the next one goes. */
 static inline uint64_t *put_counted(uint64_t *out, uint64_t word, uint64_t count) {
     *out++ = word;
     if (count > 1) {
@@ -650,7 +650,7 @@ weir_status weir__store_settle(weir__store *store, uint64_t *lengths, weir_error
     weir_status status = measure(store, lengths, &words, err);
     if (status == WEIR_OK) status = map_image(store, words, &image, &in_file, err);
     if (status != WEIR_OK) return status;
-    status = fill_image(store, image, err);
+    if (image) status = fill_image(store, image, err);
     if (status == WEIR_OK) status = adopt_image(store, image, lengths, err);
     if (status == WEIR_OK) store->image_in_file = in_file;
     else unmap_image(image, words, in_file);

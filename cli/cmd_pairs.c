@@ -73,8 +73,8 @@ static const opt_entry pairs_table[] = {
      "Count pairs that agree in N values or more.", NULL},
     {P_JACCARD, "jaccard", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, true,
      "Choose threshold and group for texts of this Jaccard similarity.",
-     "Such as 0.8. A pair of exactly that similarity is then counted in about half of all cases, "
-     "more similar ones more often; the report has the curve."},
+     "Such as 0.8. More similar pairs are then counted in most cases, less similar ones in few; "
+     "the report has the curve."},
     {P_COSINE, "cosine", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, false,
      "The same for the cosine of the angle between texts.",
      "Words count as often as they occur; values are signs of random projections."},

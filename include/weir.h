@@ -569,8 +569,8 @@ WEIR_API double weir_pairs_chance(unsigned columns, unsigned threshold, double a
 WEIR_API double weir_pairs_curve(bool cosine, unsigned columns, unsigned threshold, unsigned group,
                                  double similarity);
 
-/* The threshold and group for which that curve passes nearest to one half at a
- * similarity. */
+/* The threshold and group for which that curve counts about as many pairs as
+ * there are at or above a similarity, if less similar ones abound. */
 WEIR_API void weir_pairs_choose(bool cosine, unsigned columns, double similarity,
                                 unsigned *threshold, unsigned *group);
 

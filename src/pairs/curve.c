@@ -5,13 +5,16 @@
  * Idea       each of d values agrees independently with probability p(t), t being
  *            the similarity, so a pair is counted with probability
  *            Pr[Bin(d, p(t)) >= s]: an S-shaped curve over t, which more columns
- *            make steeper. For a wanted t choose s and the hashes in a value, g, so
- *            that the curve passes nearest to one half there; of those about as
- *            near, the one with the fewest hashes.
+ *            make steeper. For a wanted t choose s and the hashes in a value, g, such
+ *            that about as many pairs below t are counted as pairs above are missed.
+ *            That depends on how many there are: a curve that is one half at t
+ *            counts far too many, since less similar pairs are many more. Their
+ *            density is taken to fall with the fifth power of the similarity, as it
+ *            does among the titles of Debian's packages (3 times too many at 0.6
+ *            with one half at t; see docs/pairs.md for what this gives).
  * Error      pairs well above t are counted, pairs well below are not, those about
  *            t are counted in part: the count is that of a blurred threshold.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,16 +36,27 @@ double weir_pairs_curve(bool cosine, unsigned columns, unsigned threshold, unsig
     return weir_pairs_chance(columns, threshold, weir__value_agrees(from, group, similarity));
 }
 
+/* How far the pairs counted are from those at or above t, in numbers and one by
+ * one, as shares of the latter. */
+static double choice_cost(bool cosine, unsigned d, unsigned s, unsigned g, double t) {
+    double above = 0, counted = 0, wrong = 0;
+    for (double x = 0.1; x < 1; x += 0.01) {
+        double density = pow(x, -5), chance = weir_pairs_curve(cosine, d, s, g, x);
+        counted += density * chance;
+        if (x >= t) above += density;
+        wrong += density * (x >= t ? 1 - chance : chance);
+    }
+    return fabs(counted - above) / above + 0.2 * wrong / above;
+}
+
 void weir_pairs_choose(bool cosine, unsigned columns, double similarity, unsigned *threshold,
                        unsigned *group) {
-    double best = 2;
-    *threshold = columns;
-    *group = 1;
+    double best = HUGE_VAL;
     for (unsigned g = 1; g <= WEIR__GROUP_MOST; g++)
         for (unsigned s = (columns + 1) / 2; s <= columns; s++) {
-            double off = fabs(weir_pairs_curve(cosine, columns, s, g, similarity) - 0.5);
-            if (off >= best - 0.02) continue;
-            best = off;
+            double cost = choice_cost(cosine, columns, s, g, similarity);
+            if (cost >= best) continue;
+            best = cost;
             *threshold = s;
             *group = g;
         }

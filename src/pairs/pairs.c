@@ -451,11 +451,13 @@ weir_status weir_pairs_merge(weir_pairs *into, weir_pairs *from, weir_error *err
         return weir__fail(err, WEIR_ERR_MISMATCH, -1,
                           "the summaries hold records of the same numbers and the same draw; make "
                           "one with another draw=");
-    if (into->store) status = weir__store_take(into->store, from->store, err);
     for (size_t i = 0; into->matrix && i < into->streams; i++)
-        if (!weir__matrix_merge(&into->matrix[i], &from->matrix[i], 1))
+        if (!weir__matrix_fits(&into->matrix[i], &from->matrix[i]))
             return weir__fail(err, WEIR_ERR_RANGE, -1, "the counters of the sketches overflow");
+    if (into->store) status = weir__store_take(into->store, from->store, err);
     if (status != WEIR_OK) return status;
+    for (size_t i = 0; into->matrix && i < into->streams; i++)
+        weir__matrix_merge(&into->matrix[i], &from->matrix[i], 1);
     add_witnesses(into, from);
     into->records += from->records;
     into->merged += from->merged + 1;

@@ -50,7 +50,7 @@ static const opt_entry pairs_table[] = {
      "Compare a text by its words; `.` is the whole record.",
      "The text is put in lower case and cut into shingles; their least hashes are the values, "
      "so that two texts agree in each with the probability of their Jaccard similarity."},
-    {P_SET, "set", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, true,
+    {P_SET, "set", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, false,
      "Compare the items of a field as a set; `.` is the whole record.",
      "A JSON array, or text with separators. A record agrees with another in each item that both "
      "have. `--values` must say how many items a set has at most."},
@@ -60,7 +60,7 @@ static const opt_entry pairs_table[] = {
      "Round the numbers of a column before they are compared.",
      "`--columns name,price --round price=5` takes 12.50 and 14.99 for equal. The column is named "
      "as in `--columns`. What is no number stays as it is."},
-    {P_SHINGLE, "shingle", 0, OPT_VALUE, "N", NULL, "1w", G_WHAT, true,
+    {P_SHINGLE, "shingle", 0, OPT_VALUE, "N", NULL, "1w", G_WHAT, false,
      "Shingles of N words (`3w`) or characters (`5c`).", NULL},
     {P_VALUES, "values", 0, OPT_VALUE, "N", NULL, "6", G_WHAT, false,
      "Values made of a text; most items of a set.", NULL},
@@ -78,16 +78,16 @@ static const opt_entry pairs_table[] = {
     {P_COSINE, "cosine", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, false,
      "The same for the cosine of the angle between texts.",
      "Words count as often as they occur; values are signs of random projections."},
-    {P_SAMPLE, "sample", 'r', OPT_VALUE, "SHARE", NULL, "0.5", G_HOW, true,
+    {P_SAMPLE, "sample", 'r', OPT_VALUE, "SHARE", NULL, "0.5", G_HOW, false,
      "Share of its super-values that each record draws.",
      "More than 0, at most 1. With 1 every one is drawn, and the offline answer is exact but for "
      "hash collisions."},
-    {P_ONLINE, "online", 0, OPT_OPTIONAL, "width=W,depth=D", NULL, NULL, G_HOW, true,
+    {P_ONLINE, "online", 0, OPT_OPTIONAL, "width=W,depth=D", NULL, NULL, G_HOW, false,
      "Keep sketches of a fixed size instead of the super-values.",
      "`--online=width=65536,depth=5`, or `--online=error=1%` to plan the width so that the size of "
      "each stream is off by so much. For streams too long to keep: the answer is good when "
      "similar pairs are at least about as many as records."},
-    {P_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "256M", G_HOW, true,
+    {P_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "256M", G_HOW, false,
      "Memory for super-values; what does not fit is sorted on disk.", NULL},
     {P_REPEATS, "repeats", 0, OPT_VALUE, "N", NULL, "1", G_HOW, false,
      "Do it N times at once, an odd number, and take the median.", NULL},
@@ -105,7 +105,7 @@ static const opt_entry pairs_table[] = {
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
      "Found by super-values that they share, and compared. The files are read a second time."},
-    {P_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, G_ANSWER, true, "Print one object on one line.",
+    {P_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, G_ANSWER, false, "Print one object on one line.",
      NULL},
     {P_PLOT, "plot", 0, OPT_VALUE, "FILE", NULL, NULL, G_ANSWER, false,
      "Draw the numbers of pairs into an SVG file.", NULL},
@@ -460,7 +460,7 @@ static const opt_section pairs_sections[] = {
      "\n"
      "A stream that is too long to keep:\n"
      "\n"
-     "    zcat crawl.gz | weir pairs self --text . --shingle 3w --online=width=65536 -"},
+     "    zcat crawl.gz | weir pairs self --text . --shingle 3w --online -"},
     {"SEARCH",
      "A RECORD is written as the summary's records were: for csv and tsv a row of the compared "
      "columns, in their order and no others; for json an object; for lines the line."},

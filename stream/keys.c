@@ -91,7 +91,7 @@ static inline const unsigned char *content(const stream_block *block, size_t i, 
 static stream_reason make_row(const key_plan *plan, const void *key, size_t length, uint64_t *out) {
     uint8_t status = plan->row(plan->hash_context, key, length, out);
     return status == STREAM_RECORD_OK ? REASON_NONE
-           : status == STREAM_MISSING ? REASON_NO_VALUE
+           : status == STREAM_MISSING ? REASON_EMPTY
                                       : REASON_MANY_VALUES;
 }
 
@@ -408,7 +408,7 @@ bool stream__keys(stream_keyer *k, stream_block *block) {
     b->hashes = block->hashes;
     b->times = block->times;
     b->numbers = block->numbers;
-    if (block->header) mark(block, 0, STREAM_HEADER, REASON_NONE, 0);
+    if (block->header) mark(k, block, 0, STREAM_HEADER, REASON_NONE, 0);
     bool done = k->plan->format == STREAM_JSON ? json_keys(k, block, first)
                 : k->plan->part_count          ? row_keys(k, block, first)
                                                : whole_keys(k, block, first);

@@ -361,7 +361,7 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->text = malloc(room);
     char *store = plan->text;
     if (!store) return stream__no_memory(err);
-    uint32_t most = STREAM_MAX_PARTS - plan->timed; /* a bit for each in json.c */
+    uint32_t most = STREAM_MAX_PARTS - plan->timed - plan->numbered; /* a bit for each in json.c */
     if (o->key && parse_parts(plan, o->key, "--key", most, &store, err)) goto failed;
     plan->key_count = plan->part_count;
     if (o->time_field && parse_parts(plan, o->time_field, "--time", 1, &store, err)) goto failed;

@@ -91,13 +91,14 @@ static const weir_option no_options[] = {{NULL, 0, 0, 0, NULL, NULL, NULL}};
 static const weir__tables tables = {"summary", "pairs", no_options, options};
 
 static const weir_kind kind = {
-    "pairs",
-    "how many pairs of records agree in most of their values",
-    "Few columns (up to ten or so): the error grows fast with them. Offline for the best answer; "
-    "online when memory is short and similar pairs are at least as many as records.",
-    true,
-    options,
-    false};
+    .name = "pairs",
+    .summary = "how many pairs of records agree in most of their values",
+    .advice = "Few columns (up to ten or so): the error grows fast with them. Offline for the best "
+              "answer; online when memory is short and similar pairs are at least as many as "
+              "records.",
+    .mergeable = true,
+    .options = options,
+};
 
 const weir_kind *weir_pairs_kind(void) { return &kind; }
 

@@ -71,9 +71,11 @@ static size_t put_share(char *text, size_t used, size_t size, uint64_t bytes, in
 static void show(uint64_t records, uint64_t seen, uint64_t bytes, int64_t now) {
     char text[256], count[32], rate[32];
     double repeats = records ? 100.0 * (double)seen / (double)records : 0;
-    size_t used = (size_t)snprintf(text, sizeof text, "%s records, %s/s, %.1f%% repeats",
+    size_t used = (size_t)snprintf(text, sizeof text, "%s records, %s/s",
                                    weir_print_count(count, (double)records),
-                                   weir_print_count(rate, line.rate), repeats);
+                                   weir_print_count(rate, line.rate));
+    if (seen != PROGRESS_NO_REPEATS)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", %.1f%% repeats", repeats);
     put_share(text, used, sizeof text, bytes, now);
     if (line.terminal) {
         int width = window_width() - 1;

@@ -11,7 +11,9 @@ typedef enum { PROGRESS_AUTO, PROGRESS_ON, PROGRESS_OFF } progress_mode;
  * if not known. done: bytes that an earlier run has read. */
 void progress_start(progress_mode mode, uint64_t total, uint64_t done);
 
-/* Tell how far it is; cheap, call it after every batch. */
+/* Tell how far it is; cheap, call it after every batch. seen: PROGRESS_NO_REPEATS
+ * where there is no such thing. */
+#define PROGRESS_NO_REPEATS UINT64_MAX
 void progress_update(uint64_t records, uint64_t seen, uint64_t bytes);
 
 bool progress_is_on(void);

@@ -50,7 +50,7 @@ bool stream__block_init(stream_block *block, size_t block_size, size_t max_recor
     block->capacity = usual_capacity(block_size);
     block->memory = new_memory(block->capacity);
     block->ends = malloc((max_records + 1) * sizeof *block->ends);
-    block->hashes = malloc(max_records * sizeof *block->hashes);
+    block->hashes = malloc(max_records * plan->width * sizeof *block->hashes);
     block->status = malloc(max_records);
     block->reason = malloc(max_records);
     block->where = malloc(max_records * sizeof *block->where);

@@ -33,9 +33,14 @@ void stream__keyer_release(stream_keyer *keyer) {
  * Records and what became of them
  * ------------------------------------------------------------------------ */
 
+/* Where the hash of record i goes, or its words. */
+static inline uint64_t *words_of(const stream_keyer *k, const stream_block *block, size_t i) {
+    return block->hashes + i * k->plan->width;
+}
+
 /* Note that record i has no key. The array is made the first time. */
-static void mark(stream_block *block, size_t i, uint8_t status, stream_reason reason,
-                 uint32_t where) {
+static void mark(const stream_keyer *k, stream_block *block, size_t i, uint8_t status,
+                 stream_reason reason, uint32_t where) {
     stream_batch *b = &block->batch;
     if (!b->status) {
         memset(block->status, STREAM_RECORD_OK, block->count);
@@ -44,20 +49,21 @@ static void mark(stream_block *block, size_t i, uint8_t status, stream_reason re
     block->status[i] = status;
     block->reason[i] = (uint8_t)reason;
     block->where[i] = where;
-    block->hashes[i] = 0;
+    memset(words_of(k, block, i), 0, k->plan->width * sizeof *block->hashes);
     if (block->times) block->times[i] = INT64_MIN;
     if (block->numbers) block->numbers[i] = NAN;
     b->missing += status == STREAM_MISSING;
     b->bad += status == STREAM_BAD;
 }
 
-static void mark_reason(stream_block *block, size_t i, stream_reason reason, uint32_t where) {
+static void mark_reason(const stream_keyer *k, stream_block *block, size_t i, stream_reason reason,
+                        uint32_t where) {
     static const uint8_t statuses[] = {
 #define STREAM_REASON_STATUS(name, status, text) status,
         STREAM_REASON_LIST(STREAM_REASON_STATUS)
 #undef STREAM_REASON_STATUS
     };
-    mark(block, i, statuses[reason], reason, where);
+    mark(k, block, i, statuses[reason], reason, where);
 }
 
 /* The record without terminator or length prefix. */
@@ -82,9 +88,19 @@ static inline const unsigned char *content(const stream_block *block, size_t i, 
  * Hashing
  * ------------------------------------------------------------------------ */
 
-static inline uint64_t hash(const key_plan *plan, const void *key, size_t length) {
-    if (plan->hash) return plan->hash(plan->hash_context, key, length);
-    return weir_filter_hash(plan->filter, key, length);
+static stream_reason make_row(const key_plan *plan, const void *key, size_t length, uint64_t *out) {
+    uint8_t status = plan->row(plan->hash_context, key, length, out);
+    return status == STREAM_RECORD_OK ? REASON_NONE
+           : status == STREAM_MISSING ? REASON_EMPTY
+                                      : REASON_MANY_VALUES;
+}
+
+static inline stream_reason hash(const key_plan *plan, const void *key, size_t length,
+                                 uint64_t *out) {
+    if (plan->row) return make_row(plan, key, length, out);
+    *out = plan->hash ? plan->hash(plan->hash_context, key, length)
+                      : weir_filter_hash(plan->filter, key, length);
+    return REASON_NONE;
 }
 
 static bool is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -107,18 +123,17 @@ static void narrow(const key_plan *plan, bool first, const unsigned char **p, si
 }
 
 /* Hash a key that is one stretch of plain bytes. */
-static inline bool hash_single(stream_keyer *k, const unsigned char *p, size_t length,
-                               uint64_t *out) {
+static inline stream_reason hash_single(stream_keyer *k, const unsigned char *p, size_t length,
+                                        uint64_t *out) {
     narrow(k->plan, true, &p, &length);
     if (k->plan->fold) {
         k->key.length = 0;
-        if (!stream__buffer_reserve(&k->key, length + 1)) return false;
+        if (!stream__buffer_reserve(&k->key, length + 1)) return REASON_MEMORY;
         memcpy(k->key.bytes, p, length);
         fold(k->key.bytes, length);
         p = k->key.bytes;
     }
-    *out = hash(k->plan, p, length);
-    return true;
+    return hash(k->plan, p, length, out);
 }
 
 static bool whole_keys(stream_keyer *k, stream_block *block, size_t first) {
@@ -127,8 +142,10 @@ static bool whole_keys(stream_keyer *k, stream_block *block, size_t first) {
     for (size_t i = first; i < block->count; i++) {
         uint32_t length;
         const unsigned char *p = content(block, i, &length);
-        if (as_is) block->hashes[i] = hash(plan, p, length);
-        else if (!hash_single(k, p, length, &block->hashes[i])) return false;
+        stream_reason reason = as_is ? hash(plan, p, length, words_of(k, block, i))
+                                     : hash_single(k, p, length, words_of(k, block, i));
+        if (reason == REASON_MEMORY) return false;
+        if (reason) mark_reason(k, block, i, reason, 0);
     }
     return true;
 }
@@ -206,19 +223,17 @@ static stream_reason row_number(stream_keyer *k, const table_row *r, double *num
 static stream_reason row_key(stream_keyer *k, const table_row *r, uint64_t *out) {
     const key_plan *plan = k->plan;
     size_t length;
-    if (!plan->by_parts)
-        return hash_single(k, r->row, r->length, out) ? REASON_NONE : REASON_MEMORY;
+    if (!plan->by_parts) return hash_single(k, r->row, r->length, out);
     if (plan->key_count == 1) {
         const unsigned char *value = part_value(k, r, 0, &length);
-        return value && hash_single(k, value, length, out) ? REASON_NONE : REASON_MEMORY;
+        return value ? hash_single(k, value, length, out) : REASON_MEMORY;
     }
     k->key.length = 0;
     for (uint32_t part = 0; part < plan->key_count; part++) {
         const unsigned char *value = part_value(k, r, part, &length);
         if (!value || !add_bytes(k, part, value, length)) return REASON_MEMORY;
     }
-    *out = hash(plan, k->key.bytes, k->key.length);
-    return REASON_NONE;
+    return hash(plan, k->key.bytes, k->key.length, out);
 }
 
 /* Only `found` of the wanted columns are there: what is it that lacks one? */
@@ -244,9 +259,9 @@ static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
         }
         if (!reason && plan->timed) reason = row_time(k, &r, &block->times[i], &where);
         if (!reason && plan->numbered) reason = row_number(k, &r, &block->numbers[i], &where);
-        if (!reason) reason = row_key(k, &r, &block->hashes[i]);
+        if (!reason) reason = row_key(k, &r, words_of(k, block, i));
         if (reason == REASON_MEMORY) return false;
-        if (reason) mark_reason(block, i, reason, where);
+        if (reason) mark_reason(k, block, i, reason, where);
     }
     return true;
 }
@@ -313,8 +328,7 @@ static stream_reason json_key(stream_keyer *k, const unsigned char *text, const 
     for (uint32_t i = 0; i < plan->key_count; i++)
         if (!add_json(k, i, text + parts[i].start, parts[i].stop - parts[i].start))
             return REASON_MEMORY;
-    *out = hash(plan, k->key.bytes, k->key.length);
-    return REASON_NONE;
+    return hash(plan, k->key.bytes, k->key.length, out);
 }
 
 /* One line: text[from..to) whose tokens begin at *tokens, which moves past them. */
@@ -337,11 +351,10 @@ static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsi
         where = parts[number_part(plan)].start;
         reason = json_number(k, text, parts[number_part(plan)], &block->numbers[i]);
     }
-    if (!reason && plan->by_parts) reason = json_key(k, text, parts, &block->hashes[i]);
-    else if (!reason && !hash_single(k, text + from, to - from, &block->hashes[i]))
-        reason = REASON_MEMORY;
+    if (!reason && plan->by_parts) reason = json_key(k, text, parts, words_of(k, block, i));
+    else if (!reason) reason = hash_single(k, text + from, to - from, words_of(k, block, i));
     if (reason == REASON_MEMORY) return false;
-    if (reason) mark_reason(block, i, reason, where > from ? where - from : 0);
+    if (reason) mark_reason(k, block, i, reason, where > from ? where - from : 0);
     return true;
 }
 
@@ -357,10 +370,10 @@ static bool json_singly(stream_keyer *k, stream_block *block, size_t first) {
         case JSON_INDEX_MEMORY:
             return false;
         case JSON_INDEX_UTF8:
-            mark_reason(block, i, REASON_UTF8, 0);
+            mark_reason(k, block, i, REASON_UTF8, 0);
             continue;
         case JSON_INDEX_STRING:
-            mark_reason(block, i, REASON_STRING, 0);
+            mark_reason(k, block, i, REASON_STRING, 0);
             continue;
         case JSON_INDEX_EMPTY:
             tokens = none;
@@ -395,7 +408,7 @@ bool stream__keys(stream_keyer *k, stream_block *block) {
     b->hashes = block->hashes;
     b->times = block->times;
     b->numbers = block->numbers;
-    if (block->header) mark(block, 0, STREAM_HEADER, REASON_NONE, 0);
+    if (block->header) mark(k, block, 0, STREAM_HEADER, REASON_NONE, 0);
     bool done = k->plan->format == STREAM_JSON ? json_keys(k, block, first)
                 : k->plan->part_count          ? row_keys(k, block, first)
                                                : whole_keys(k, block, first);
@@ -403,7 +416,7 @@ bool stream__keys(stream_keyer *k, stream_block *block) {
     if (done && block->open_quote && !(block->header && last == 0)) {
         b->missing -= b->status && b->status[last] == STREAM_MISSING;
         b->bad -= b->status && b->status[last] == STREAM_BAD;
-        mark_reason(block, last, REASON_OPEN_QUOTE, 0);
+        mark_reason(k, block, last, REASON_OPEN_QUOTE, 0);
     }
     return done;
 }

@@ -262,7 +262,7 @@ static stream_status parse_parts(key_plan *plan, const char *spec, const char *o
     spec_cursor c = {spec, spec, *store, option};
     for (uint32_t n = 0;; c.text++) {
         if (n++ == most)
-            return bad_spec(&c, err, most == 1 ? "one is enough" : "too many parts (at most 32)");
+            return bad_spec(&c, err, most == 1 ? "one is enough" : "too many parts (at most 64)");
         if (parse_part(plan, &c, plan->part_count, err)) return STREAM_FAILED;
         plan->part_count++;
         if (!*c.text) break;
@@ -322,7 +322,10 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
     if (o->max_record == 0 || o->max_record > STREAM_RECORD_LIMIT)
         return stream__fail(err, 0,
                             "the longest record must be from 1 byte to 1G: change --max-record");
-    if (!o->filter && !o->hash) return stream__fail(err, 0, "no filter and no hash function given");
+    if (!o->filter && !o->hash && !o->row)
+        return stream__fail(err, 0, "no filter and no hash function given");
+    if (o->row && (o->width < 1 || o->width > STREAM_WIDTH_MOST))
+        return stream__fail(err, 0, "rows have from 1 to %d words", STREAM_WIDTH_MOST);
     return STREAM_OK;
 }
 
@@ -346,6 +349,8 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->filter = o->filter;
     plan->hash = o->hash;
     plan->hash_context = o->hash_context;
+    plan->row = o->row;
+    plan->width = o->row ? o->width : 1;
     plan->by_parts = o->key != NULL;
     plan->timed = o->time_field != NULL;
     plan->numbered = o->number_field != NULL;
@@ -356,7 +361,8 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->text = malloc(room);
     char *store = plan->text;
     if (!store) return stream__no_memory(err);
-    if (o->key && parse_parts(plan, o->key, "--key", STREAM_MAX_PARTS, &store, err)) goto failed;
+    uint32_t most = STREAM_MAX_PARTS - plan->timed - plan->numbered; /* a bit for each in json.c */
+    if (o->key && parse_parts(plan, o->key, "--key", most, &store, err)) goto failed;
     plan->key_count = plan->part_count;
     if (o->time_field && parse_parts(plan, o->time_field, "--time", 1, &store, err)) goto failed;
     if (o->number_field && parse_parts(plan, o->number_field, o->number_option, 1, &store, err))

@@ -154,10 +154,20 @@ typedef struct {
     uint64_t (*hash)(const void *context, const void *key, size_t length);
     const void *hash_context;
 
+    /* or make `width` words of each key (at most STREAM_WIDTH_MOST). The parts of a key come
+     * one by one: `row` is given the bytes that would have been hashed, where several parts
+     * have each its length before it in four bytes, the lowest first. It returns
+     * STREAM_RECORD_OK, STREAM_MISSING (nothing in it) or STREAM_BAD (too much); any thread
+     * may call it. */
+    uint8_t (*row)(const void *context, const void *key, size_t length, uint64_t *words);
+    size_t width;
+
     unsigned threads;      /* in all, the caller's included; default 1, more than 8 are as 8 */
     stream_position start; /* where to begin: for resuming; default the beginning */
     size_t block_size;     /* bytes read at once; 0: the measured best. Tests use tiny ones */
 } stream_options;
+
+#define STREAM_WIDTH_MOST 64
 
 stream_options stream_options_defaults(void);
 
@@ -179,7 +189,7 @@ typedef struct {
     const uint32_t *offsets; /* count + 1: record i is base[offsets[i]] up to base[offsets[i+1]],
                               * its terminator (or length prefix) included, so that consecutive
                               * records are one stretch of memory */
-    const uint64_t *hashes;  /* count */
+    const uint64_t *hashes;  /* count; or width words each, if options.row made them */
     const int64_t *times;    /* count, nanoseconds since 1970, or NULL without time_field;
                               * INT64_MIN where status is not OK */
     const double *numbers;   /* count, or NULL without number_field; not a number where status

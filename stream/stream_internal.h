@@ -26,7 +26,7 @@
 #include "stream_internal_json.h"
 
 #define STREAM_PAD 64       /* readable bytes past the end of every buffer that is scanned */
-#define STREAM_MAX_PARTS 32 /* parts of a key */
+#define STREAM_MAX_PARTS 64 /* parts of a key, the time and a number together */
 #define STREAM_RECORD_LIMIT (1u << 30)
 
 /* ------------------------------------------------------------------------
@@ -51,6 +51,8 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_NO_COLUMN, STREAM_MISSING, "the row has too few columns for the key")                 \
     X(REASON_NO_FIELD, STREAM_MISSING, "the value has no field for the key")                       \
     X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
+    X(REASON_EMPTY, STREAM_MISSING, "there is nothing in it to compare")                           \
+    X(REASON_MANY_VALUES, STREAM_BAD, "it holds more items than there are columns")                \
     X(REASON_BAD_TIME, STREAM_BAD, "the time does not fit the time format")                        \
     X(REASON_NO_VALUE, STREAM_MISSING, "the record has no such number")                            \
     X(REASON_BAD_VALUE, STREAM_BAD, "the field is not a number")                                   \
@@ -186,6 +188,8 @@ typedef struct {
     const weir_filter *filter;
     uint64_t (*hash)(const void *, const void *, size_t);
     const void *hash_context;
+    uint8_t (*row)(const void *, const void *, size_t, uint64_t *);
+    size_t width; /* words of a key, 1 unless there is a `row` */
 } key_plan;
 
 stream_status stream__plan_init(key_plan *plan, const stream_options *options, stream_error *err);

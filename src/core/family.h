@@ -32,8 +32,13 @@ typedef struct {
      * make a later call go wrong. */
     weir_status (*check)(const void *object, weir_error *err);
     void (*free)(void *object);
+
+    /* Optional, for cells whose size follows from the words and not from the
+     * spec: the words were filled in, make room for the cells. */
+    weir_status (*fit)(void *object, weir_error *err);
 } weir__family;
 
 extern const weir__family weir__filter_family, weir__sketch_family;
+extern const weir__family weir__pairs_family;
 
 #endif

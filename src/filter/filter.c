@@ -308,5 +308,12 @@ static weir_status check_any(const void *filter, weir_error *err) {
 
 static void free_any(void *filter) { weir_filter_free(filter); }
 
-const weir__family weir__filter_family = {"filter",     1,         make_any, spec_of_any,
-                                          image_of_any, check_any, free_any};
+const weir__family weir__filter_family = {
+    .name = "filter",
+    .number = 1,
+    .make = make_any,
+    .spec = spec_of_any,
+    .image = image_of_any,
+    .check = check_any,
+    .free = free_any,
+};

@@ -468,4 +468,4 @@ static weir_status check_any(const void *s, weir_error *err) { return weir__sket
 static void free_any(void *s) { weir_sketch_free(s); }
 
 const weir__family weir__sketch_family = {"sketch",     4,         make_any, spec_of_any,
-                                          image_of_any, check_any, free_any};
+                                          image_of_any, check_any, free_any, NULL};

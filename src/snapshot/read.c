@@ -149,8 +149,21 @@ static weir_status object_from_spec(block_reader *r, weir__reader *fields,
                       reason.message);
 }
 
+/* Make room for the cells of an object whose words tell how many there are. What
+ * no file of this length can hold was refused before. */
+static weir_status fit_cells(block_reader *r, const weir__part_entry *part, weir__image *image) {
+    weir_error reason = {0};
+    if (!part->family->fit) return WEIR_OK;
+    weir_status status = part->family->fit(part->object, &reason);
+    if (status == WEIR_ERR_CORRUPT) return corrupt(r, reason.message);
+    if (status != WEIR_OK && r->err) *r->err = reason;
+    if (status == WEIR_OK) part->family->image(part->object, image);
+    return status;
+}
+
 /* What the fields say goes to where the image says. */
-static weir_status read_fields(block_reader *r, weir__reader *fields, const weir__image *image) {
+static weir_status read_fields(block_reader *r, weir__reader *fields, const weir__part_entry *part,
+                               weir__image *image) {
     uint64_t probe = weir__take64(fields);
     for (size_t i = 0; i < 2; i++) *image->totals[i] = weir__take64(fields);
     uint32_t words = weir__take32(fields);
@@ -163,6 +176,8 @@ static weir_status read_fields(block_reader *r, weir__reader *fields, const weir
         return weir__fail(r->err, WEIR_ERR_MISMATCH, (int64_t)r->at,
                           "'%.200s' was written with another hash function than this library has",
                           r->path);
+    weir_status status = fit_cells(r, part, image);
+    if (status != WEIR_OK) return status;
     if (cells != image->cells_bytes) return corrupt(r, "the cells do not fit the spec");
     return WEIR_OK;
 }
@@ -177,7 +192,7 @@ static weir_status read_object(block_reader *r, weir__part_entry *part) {
     status = object_from_spec(r, &fields, part->family, &part->object);
     if (status == WEIR_OK) {
         part->family->image(part->object, &image);
-        status = read_fields(r, &fields, &image);
+        status = read_fields(r, &fields, part, &image);
     }
     if (status == WEIR_OK) status = read_cells(r, &image);
     if (status == WEIR_OK) status = part->family->check(part->object, r->err);

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pairs/pairs.h"
+
 /* A new family is a line here. */
-static const weir__family *const families[] = {&weir__filter_family, &weir__sketch_family, NULL};
+static const weir__family *const families[] = {&weir__filter_family, &weir__sketch_family,
+                                               &weir__pairs_family, NULL};
 
 const weir__family *weir__family_numbered(uint32_t number) {
     for (size_t i = 0; families[i]; i++)
@@ -194,6 +197,28 @@ weir_status weir_sketch_save(const weir_sketch *sketch, const char *path, weir_e
 weir_status weir_sketch_load(weir_sketch **out, const char *path, weir_error *err) {
     void *object;
     weir_status status = load_object(&weir__sketch_family, &object, path, err);
+    *out = object;
+    return status;
+}
+
+weir_status weir_snapshot_put_pairs(weir_snapshot *snapshot, const char *name, weir_pairs *pairs,
+                                    weir_error *err) {
+    weir_status status = weir__pairs_settle(pairs, err);
+    return status == WEIR_OK ? put_object(snapshot, name, &weir__pairs_family, pairs, err) : status;
+}
+
+weir_pairs *weir_snapshot_take_pairs(weir_snapshot *snapshot, const char *name) {
+    return take_object(snapshot, name, &weir__pairs_family);
+}
+
+weir_status weir_pairs_save(weir_pairs *pairs, const char *path, weir_error *err) {
+    weir_status status = weir__pairs_settle(pairs, err);
+    return status == WEIR_OK ? save_object(&weir__pairs_family, pairs, path, err) : status;
+}
+
+weir_status weir_pairs_load(weir_pairs **out, const char *path, weir_error *err) {
+    void *object;
+    weir_status status = load_object(&weir__pairs_family, &object, path, err);
     *out = object;
     return status;
 }

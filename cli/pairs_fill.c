@@ -1,0 +1,498 @@
+/* pairs_fill.c - records in, several threads' summaries, merged.
+ *
+ * The reader's threads cut records and make their values. The main thread
+ * numbers those that are accepted and hands them on in slots; each worker adds
+ * what it takes to a summary of its own. What a record draws follows from its
+ * number, so the answer does not depend on who took it. At the end the
+ * summaries are merged. With one thread there are no slots and no workers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "pairs.h"
+#include "stopping.h"
+
+enum { WORKER_MEMORY = 8 << 20, NOTE_SIZE = 8192 };
+
+/* ---- reading ---- */
+
+typedef struct {
+    const pairs_settings *settings;
+    stream_reader *reader;
+    uint64_t next, dropped;
+    uint64_t *rows; /* those of the accepted records of a batch */
+    size_t *places;
+    size_t room, width;
+} intake;
+
+static int out_of_memory(void) { return cli_error("out of memory"); }
+
+static bool make_room(intake *in, size_t count) {
+    if (count <= in->room) return true;
+    uint64_t *rows = realloc(in->rows, count * in->width * sizeof *rows);
+    if (rows) in->rows = rows;
+    size_t *places = realloc(in->places, count * sizeof *places);
+    if (places) in->places = places;
+    if (!rows || !places) return false;
+    in->room = count;
+    return true;
+}
+
+/* Is a record of this status left out? Otherwise it is an error. */
+static bool is_dropped(const pairs_settings *s, uint8_t status) {
+    bool ragged = status == STREAM_MISSING && s->rows.from == FROM_COLUMNS;
+    return (status == STREAM_MISSING && !ragged ? s->in.on_missing : s->in.on_bad) != DO_FAIL;
+}
+
+/* The records of a batch that have values, side by side. */
+static int accept(intake *in, const stream_batch *b, accepted *out) {
+    if (!make_room(in, b->count)) return out_of_memory();
+    *out = (accepted){.first = in->next, .batch = b, .places = in->places, .rows = b->hashes};
+    for (size_t i = 0; i < b->count; i++) {
+        uint8_t status = b->status ? b->status[i] : STREAM_RECORD_OK;
+        stream_error err;
+        if (status == STREAM_HEADER) continue;
+        if (status != STREAM_RECORD_OK) {
+            in->dropped++;
+            if (is_dropped(in->settings, status)) continue;
+            stream_record_error(in->reader, b, i, &err);
+            return cli_error("%s", err.message);
+        }
+        if (b->status)
+            memcpy(in->rows + out->count * in->width, b->hashes + i * in->width,
+                   in->width * sizeof *in->rows);
+        in->places[out->count++] = i;
+    }
+    if (b->status) out->rows = in->rows;
+    in->next += out->count;
+    return EXIT_DONE;
+}
+
+static int take_batches(intake *in, accepted_fn *each, void *context) {
+    const stream_batch *batch;
+    stream_error err;
+    stream_progress p;
+    stream_status status;
+    while ((status = stream_next(in->reader, -1, &batch, &err)) == STREAM_BATCH) {
+        accepted records = {0};
+        int code = accept(in, batch, &records);
+        if (code == EXIT_DONE && records.count) code = each(context, &records);
+        if (code != EXIT_DONE) return code;
+        stream_get_progress(in->reader, &p);
+        progress_update(in->next, PROGRESS_NO_REPEATS, p.raw_bytes);
+        if (stopping_signal) break;
+    }
+    if (stopping_signal) return 128 + stopping_signal;
+    return status == STREAM_FAILED ? cli_error("%s", err.message) : EXIT_DONE;
+}
+
+int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *const *files,
+               size_t file_count, uint64_t *dropped, accepted_fn *each, void *context) {
+    row_context rows = {pairs, &s->rows};
+    stream_options o = s->in.in;
+    stream_error err;
+    stream_progress p;
+    weir_pairs_info info;
+    weir_pairs_get_info(pairs, &info);
+    o.row = pairs_make_row;
+    o.hash_context = &rows;
+    o.width = info.columns;
+    intake in = {.settings = s, .width = info.columns};
+    if (stream_open(&in.reader, &o, files, file_count, &err) != STREAM_OK)
+        return cli_error("%s", err.message);
+    stopping_interrupts(in.reader);
+    stream_get_progress(in.reader, &p);
+    progress_start(s->in.progress, p.raw_total, 0);
+    int code = take_batches(&in, each, context);
+    progress_clear();
+    stopping_interrupts(NULL);
+    stream_close(in.reader);
+    *dropped = in.dropped;
+    free(in.rows);
+    free(in.places);
+    return code;
+}
+
+/* ---- workers ---- */
+
+typedef struct {
+    uint64_t first, *rows;
+    size_t count, room;
+    enum { SLOT_FREE, SLOT_FULL, SLOT_TAKEN } state;
+} slot;
+
+typedef struct {
+    pthread_mutex_t lock;
+    pthread_cond_t filled, freed;
+    slot *slots;
+    size_t slot_count, width;
+    bool over; /* no more will come */
+    weir_status failed;
+    weir_error error;
+} pool;
+
+typedef struct {
+    pool *pool;
+    weir_pairs *pairs;
+    pthread_t thread;
+} worker;
+
+static slot *find_slot(pool *p, int state) {
+    for (size_t i = 0; i < p->slot_count; i++)
+        if ((int)p->slots[i].state == state) return &p->slots[i];
+    return NULL;
+}
+
+static void *work(void *context) {
+    worker *w = context;
+    pool *p = w->pool;
+    weir_error err;
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        slot *s;
+        while (!(s = find_slot(p, SLOT_FULL)) && !p->over) pthread_cond_wait(&p->filled, &p->lock);
+        if (!s) break;
+        s->state = SLOT_TAKEN;
+        pthread_mutex_unlock(&p->lock);
+        weir_status status = weir_pairs_add(w->pairs, s->first, s->rows, s->count, &err);
+        pthread_mutex_lock(&p->lock);
+        if (status != WEIR_OK && !p->failed) {
+            p->failed = status;
+            p->error = err;
+        }
+        s->state = SLOT_FREE;
+        pthread_cond_signal(&p->freed);
+    }
+    pthread_mutex_unlock(&p->lock);
+    weir_pairs_prepare(w->pairs);
+    return NULL;
+}
+
+static bool copy_rows(slot *s, const accepted *records, size_t width) {
+    if (records->count > s->room) {
+        uint64_t *rows = realloc(s->rows, records->count * width * sizeof *rows);
+        if (!rows) return false;
+        s->rows = rows;
+        s->room = records->count;
+    }
+    memcpy(s->rows, records->rows, records->count * width * sizeof *s->rows);
+    s->first = records->first;
+    s->count = records->count;
+    return true;
+}
+
+static int hand_on(pool *p, const accepted *records) {
+    slot *s;
+    pthread_mutex_lock(&p->lock);
+    while (!(s = find_slot(p, SLOT_FREE))) pthread_cond_wait(&p->freed, &p->lock);
+    bool failed = p->failed;
+    bool room = !failed && copy_rows(s, records, p->width);
+    if (room) s->state = SLOT_FULL;
+    pthread_cond_signal(&p->filled);
+    pthread_mutex_unlock(&p->lock);
+    if (failed) return cli_error("%s", p->error.message);
+    return room ? EXIT_DONE : out_of_memory();
+}
+
+/* ---- a side ---- */
+
+typedef struct {
+    const pairs_settings *settings;
+    pairs_side *side;
+    size_t width;
+    bool keep;
+    pool pool;
+    worker *workers;
+    unsigned worker_count; /* 0: the main thread adds */
+} filling;
+
+static int keep_rows(pairs_side *side, const accepted *records, size_t width) {
+    size_t need = side->row_count + records->count;
+    if (need > side->row_room) {
+        size_t room = 2 * need;
+        uint64_t *rows = realloc(side->rows, room * width * sizeof *rows);
+        if (!rows) return out_of_memory();
+        side->rows = rows;
+        side->row_room = room;
+    }
+    memcpy(side->rows + side->row_count * width, records->rows,
+           records->count * width * sizeof *records->rows);
+    side->row_count = need;
+    return EXIT_DONE;
+}
+
+static int take_records(void *context, const accepted *records) {
+    filling *f = context;
+    weir_error err;
+    f->side->records += records->count;
+    if (f->keep) return keep_rows(f->side, records, f->width);
+    if (f->worker_count) return hand_on(&f->pool, records);
+    if (weir_pairs_add(f->side->pairs, records->first, records->rows, records->count, &err))
+        return cli_error("%s", err.message);
+    return EXIT_DONE;
+}
+
+/* A summary like another, in its share of the memory. */
+static int new_summary(const pairs_settings *s, const char *spec, weir_pairs **out) {
+    weir_error err;
+    if (weir_pairs_new(out, spec, &err) != WEIR_OK ||
+        (s->folder && weir_pairs_set_folder(*out, s->folder, &err) != WEIR_OK))
+        return cli_error("%s", err.message);
+    return EXIT_DONE;
+}
+
+static int start_workers(filling *f, const char *spec, unsigned count) {
+    sigset_t all, before;
+    int code = EXIT_DONE;
+    f->workers = calloc(count, sizeof *f->workers);
+    f->pool.slot_count = 2 * (size_t)count;
+    f->pool.slots = calloc(f->pool.slot_count, sizeof *f->pool.slots);
+    f->pool.width = f->width;
+    if (!f->workers || !f->pool.slots) return out_of_memory();
+    pthread_mutex_init(&f->pool.lock, NULL);
+    pthread_cond_init(&f->pool.filled, NULL);
+    pthread_cond_init(&f->pool.freed, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (unsigned i = 0; i < count && code == EXIT_DONE; i++) {
+        worker *w = &f->workers[i];
+        w->pool = &f->pool;
+        if (i == 0) w->pairs = f->side->pairs;
+        else code = new_summary(f->settings, spec, &w->pairs);
+        if (code == EXIT_DONE && pthread_create(&w->thread, NULL, work, w))
+            code = cli_error("cannot start a thread; try fewer --threads");
+        if (code == EXIT_DONE) f->worker_count++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+static int stop_workers(filling *f, int code) {
+    weir_error err;
+    if (!f->workers) return code;
+    pthread_mutex_lock(&f->pool.lock);
+    f->pool.over = true;
+    pthread_cond_broadcast(&f->pool.filled);
+    pthread_mutex_unlock(&f->pool.lock);
+    for (unsigned i = 0; i < f->worker_count; i++) pthread_join(f->workers[i].thread, NULL);
+    if (code == EXIT_DONE && f->pool.failed) code = cli_error("%s", f->pool.error.message);
+    for (unsigned i = 1; i < f->worker_count; i++) {
+        if (code == EXIT_DONE && weir_pairs_merge(f->side->pairs, f->workers[i].pairs, &err))
+            code = cli_error("%s", err.message);
+        weir_pairs_free(f->workers[i].pairs);
+    }
+    for (size_t i = 0; i < f->pool.slot_count; i++) free(f->pool.slots[i].rows);
+    free(f->pool.slots);
+    free(f->workers);
+    return code;
+}
+
+/* Draw from the system, or with --seed from it and the names of the files: then
+ * a run can be repeated, and still two sides, or two parts, draw differently. */
+static uint64_t draw_for(const pairs_settings *s, const char *const *files, size_t count,
+                         unsigned number) {
+    uint64_t h = s->seed * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
+    for (size_t i = 0; i < count; i++)
+        for (const char *c = files[i]; *c; c++)
+            h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* The memory that was asked for, and the length of the spec without it: it stands
+ * last there. */
+static uint64_t asked_memory(const pairs_settings *s, size_t *length) {
+    char given[64];
+    uint64_t bytes = 256u << 20;
+    *length = strlen(s->spec);
+    if (!spec_get(s->spec, "memory", given, sizeof given)) return bytes;
+    weir_parse_size(given, &bytes, NULL);
+    *length -= strlen(",memory=") + strlen(given);
+    return bytes;
+}
+
+/* Workers share the memory; with little of it there are fewer. */
+static unsigned worker_count(const pairs_settings *s, bool keep) {
+    size_t length;
+    uint64_t most = asked_memory(s, &length) / WORKER_MEMORY;
+    unsigned threads = keep || most < 1 ? 1 : s->in.in.threads;
+    return threads <= most || most < 1 ? threads : (unsigned)most;
+}
+
+static int side_spec(char out[SPEC_SIZE], const pairs_settings *s, const char *const *files,
+                     size_t count, unsigned number, unsigned workers) {
+    char draw[32] = "";
+    size_t length;
+    uint64_t bytes = asked_memory(s, &length) / workers;
+    if (s->seeded)
+        snprintf(draw, sizeof draw, ",draw=%llu",
+                 (unsigned long long)draw_for(s, files, count, number));
+    int n = snprintf(out, SPEC_SIZE, "%.*s%s,memory=%llu", (int)length, s->spec, draw,
+                     (unsigned long long)bytes);
+    return n < SPEC_SIZE ? EXIT_DONE : cli_error("the options are too long");
+}
+
+static int fill_from_records(pairs_side *side, const pairs_settings *s, const char *const *files,
+                             size_t file_count, unsigned number, bool keep) {
+    char spec[SPEC_SIZE];
+    unsigned workers = worker_count(s, keep);
+    filling f = {.settings = s, .side = side, .keep = keep};
+    weir_pairs_info info;
+    int code = side_spec(spec, s, files, file_count, number, workers);
+    if (code == EXIT_DONE) code = new_summary(s, spec, &side->pairs);
+    if (code != EXIT_DONE) return code;
+    weir_pairs_get_info(side->pairs, &info);
+    f.width = info.columns;
+    /* all workers draw alike: their records have different numbers */
+    char whole[SPEC_SIZE];
+    weir_pairs_spec(side->pairs, whole, sizeof whole);
+    if (workers > 1) code = start_workers(&f, whole, workers);
+    if (code == EXIT_DONE)
+        code = pairs_read(s, side->pairs, files, file_count, &side->dropped, take_records, &f);
+    return stop_workers(&f, code);
+}
+
+bool pairs_is_summary(const char *path) {
+    unsigned char mark[5];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = fd >= 0 && read(fd, mark, sizeof mark) == sizeof mark && !memcmp(mark, "\x89weir", 5);
+    if (fd >= 0) close(fd);
+    return is;
+}
+
+static int fill_from_summaries(pairs_side *side, const char *const *files, size_t file_count) {
+    int code = pairs_load(side, files[0]);
+    for (size_t i = 1; i < file_count && code == EXIT_DONE; i++) {
+        pairs_side other = {0};
+        weir_error err;
+        code = pairs_load(&other, files[i]);
+        if (code == EXIT_DONE && weir_pairs_merge(side->pairs, other.pairs, &err) != WEIR_OK)
+            code = cli_error("'%s' and '%s': %s", files[0], files[i], err.message);
+        side->records += other.records;
+        pairs_side_release(&other);
+    }
+    return code;
+}
+
+int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *files,
+               size_t file_count, unsigned number, bool keep) {
+    size_t summaries = 0;
+    for (size_t i = 0; i < file_count; i++) summaries += pairs_is_summary(files[i]);
+    if (summaries && summaries < file_count)
+        return cli_error("summaries and records cannot be read together");
+    if (summaries && keep) return cli_error("--exact and --list need the records, not a summary");
+    if (summaries) return fill_from_summaries(side, files, file_count);
+    if (!s->columns)
+        return cli_error("what is to be compared? name --columns, or a --text or --set");
+    return fill_from_records(side, s, files, file_count, number, keep);
+}
+
+void pairs_side_release(pairs_side *side) {
+    weir_pairs_free(side->pairs);
+    free(side->rows);
+    free(side->note);
+    memset(side, 0, sizeof *side);
+}
+
+/* ---- the note ----
+ *
+ * A line each: format, fields, case, trim, and what makes a row. */
+
+static int write_note(const pairs_settings *s, char *note, size_t size) {
+    int n =
+        snprintf(note, size, "format %s\nfrom %d\ncase %d\ntrim %d\nparts %u\nsplit ", s->in.format,
+                 (int)s->rows.from, s->in.in.ignore_case, s->in.in.trim, s->rows.parts);
+    for (const char *c = s->rows.split; *c && n < (int)size - 3; c++)
+        n += snprintf(note + n, size - (size_t)n, "%02x", (unsigned char)*c);
+    for (unsigned i = 0; i < s->rows.parts && n < (int)size; i++)
+        if (s->rows.round[i] > 0)
+            n += snprintf(note + n, size - (size_t)n, "\nround %u %.17g", i, s->rows.round[i]);
+    if (s->fields && n < (int)size)
+        n += snprintf(note + n, size - (size_t)n, "\nfields %s", s->fields);
+    return n < (int)size ? n : -1;
+}
+
+int pairs_save(const pairs_settings *s, pairs_side *side) {
+    char fresh[NOTE_SIZE];
+    const char *note = side->note ? side->note : fresh;
+    weir_snapshot *snapshot;
+    weir_error err;
+    int length = side->note ? (int)strlen(side->note) : write_note(s, fresh, sizeof fresh);
+    if (length < 0) return cli_error("the names of the columns are too long to save");
+    weir_status status = weir_snapshot_new(&snapshot, &err);
+    if (status == WEIR_OK) status = weir_snapshot_put_pairs(snapshot, "pairs", side->pairs, &err);
+    if (status == WEIR_OK)
+        status = weir_snapshot_put_note(snapshot, "fields", note, (size_t)length, &err);
+    if (status == WEIR_OK) status = weir_snapshot_write(snapshot, s->save, &err);
+    weir_snapshot_free(snapshot);
+    return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
+}
+
+static void read_split(pairs_rows *rows, const char *hex) {
+    size_t n = 0;
+    for (unsigned c; n + 1 < sizeof rows->split && sscanf(hex + 2 * n, "%2x", &c) == 1; n++)
+        rows->split[n] = (char)c;
+    rows->split[n] = 0;
+}
+
+static void read_note_line(pairs_settings *s, char *line) {
+    char *value = strchr(line, ' ');
+    stream_error ignored;
+    if (!value) return;
+    *value++ = 0;
+    unsigned part;
+    double step;
+    if (!strcmp(line, "format")) {
+        s->in.format = value;
+        stream_parse_format(value, &s->in.in.format, &s->in.in.record_size, &ignored);
+        s->rows.json = s->in.in.format == STREAM_JSON;
+    } else if (!strcmp(line, "from")) s->rows.from = (pairs_from)(atoi(value) & 3);
+    else if (!strcmp(line, "case")) s->in.in.ignore_case = atoi(value);
+    else if (!strcmp(line, "trim")) s->in.in.trim = atoi(value);
+    else if (!strcmp(line, "parts")) s->rows.parts = (unsigned)atoi(value) % 65;
+    else if (!strcmp(line, "split")) read_split(&s->rows, value);
+    else if (!strcmp(line, "fields")) s->fields = value;
+    else if (!strcmp(line, "round") && sscanf(value, "%u %lf", &part, &step) == 2 && part < 64)
+        s->rows.round[part] = step;
+}
+
+void pairs_apply_note(pairs_settings *s, pairs_side *side) {
+    char group[32];
+    weir_pairs_info info;
+    char spec[SPEC_SIZE];
+    weir_pairs_get_info(side->pairs, &info);
+    weir_pairs_spec(side->pairs, spec, sizeof spec);
+    s->columns = info.columns;
+    s->threshold = info.threshold;
+    if (spec_get(spec, "group", group, sizeof group)) s->group = (unsigned)atoi(group);
+    s->note = side->note ? strdup(side->note) : NULL;
+    for (char *line = s->note, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next) *next++ = 0;
+        read_note_line(s, line);
+    }
+}
+
+int pairs_load(pairs_side *side, const char *path) {
+    weir_snapshot *snapshot;
+    weir_error err;
+    weir_pairs_info info;
+    if (weir_snapshot_read(&snapshot, path, &err) != WEIR_OK) return cli_error("%s", err.message);
+    size_t length = 0;
+    const char *note = weir_snapshot_note(snapshot, "fields", &length);
+    side->note = note ? strndup(note, length) : NULL;
+    side->pairs = weir_snapshot_take_pairs(snapshot, "pairs");
+    weir_snapshot_free(snapshot);
+    if (!side->pairs)
+        return cli_error("'%s' holds no summary of pairs; `weir pairs --save` makes one", path);
+    weir_pairs_get_info(side->pairs, &info);
+    side->records = info.records;
+    side->loaded = true;
+    return EXIT_DONE;
+}

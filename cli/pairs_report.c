@@ -1,0 +1,299 @@
+/* pairs_report.c - the answer, for people and for machines.
+ *
+ *     200,000 records, 20 billion pairs, 2.4 million super-values drawn
+ *
+ *     agree in          pairs   95% from           to       share
+ *     6 of 6            9.68K      9.68K        9.68K  0.0000484%  ##
+ *     5 of 6            94.4K       ...
+ *     4 or more          950K
+ *
+ *     about 950 thousand of 20 billion pairs share 4 or more of 6 fields; 0.0047%
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "pairs.h"
+#include "plot.h"
+#include "report.h"
+
+enum { BAR_MOST = 24 };
+
+/* "1.7 million": three digits and a word. */
+static char *in_words(char *buffer, double n) {
+    static const char *const words[] = {"", " thousand", " million", " billion", " trillion"};
+    unsigned w = 0;
+    n = n < 0 ? 0 : n;
+    while (n >= 999.5 && w < 4) n /= 1000, w++;
+    if (w == 0) snprintf(buffer, 32, "%.0f", n);
+    else if (n >= 1e6) snprintf(buffer, 32, "%.3g%s", n, words[w]);
+    else snprintf(buffer, 32, "%.*f%s", n < 9.95 ? 1 : 0, n, words[w]);
+    char *tail = strstr(buffer, ".0 ");
+    if (tail) memmove(tail, tail + 2, strlen(tail + 2) + 1);
+    return buffer;
+}
+
+static char *share_text(char *buffer, double part, double all) {
+    double share = all > 0 && part > 0 ? 100 * part / all : 0;
+    snprintf(buffer, 32, "%.*g%%", share >= 0.01 ? 3 : 2, share);
+    return buffer;
+}
+
+/* What a row of the report says: a name, a count, its interval. */
+typedef struct {
+    char name[32];
+    double count, low, high;
+} line;
+
+static double clip(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+static double ordered(const pairs_settings *s, const weir_pairs_answer *a, double count,
+                      bool with_self) {
+    bool self = s->question == ASK_SELF;
+    if (!s->ordered || !self) return count;
+    return 2 * count + (with_self ? (double)a->records[0] : 0);
+}
+
+static double all_pairs(const pairs_settings *s, const weir_pairs_answer *a) {
+    return ordered(s, a, a->pairs, true);
+}
+
+static line make_line(const pairs_settings *s, const weir_pairs_answer *a, unsigned k) {
+    line l;
+    bool total = k < a->threshold; /* the last row */
+    double deviation = total ? a->similar_deviation : a->deviation[k];
+    double count = total ? a->similar : a->count[k];
+    bool self = total || k == a->columns;
+    if (total) snprintf(l.name, sizeof l.name, "%u or more", a->threshold);
+    else snprintf(l.name, sizeof l.name, "%u of %u", k, a->columns);
+    l.count = ordered(s, a, clip(count, 0, a->pairs), self);
+    l.low = ordered(s, a, clip(count - 1.96 * deviation, 0, a->pairs), self);
+    l.high = ordered(s, a, clip(count + 1.96 * deviation, 0, a->pairs), self);
+    return l;
+}
+
+/* ---- for people ---- */
+
+static void print_bar(double count, double most) {
+    if (count < 0.5 || most <= 0) return;
+    double length = BAR_MOST * log1p(count) / log1p(most); /* counts differ by powers of ten */
+    int whole = (int)(length + 0.5);
+    printf("  ");
+    for (int i = 0; i < (whole ? whole : 1); i++) fputs("█", stdout);
+}
+
+static void print_line(const line *l, double all, double most, bool bar) {
+    char count[32], low[32], high[32], share[32];
+    printf("  %-12s %9s %10s %10s %12s", l->name, weir_print_count(count, l->count),
+           weir_print_count(low, l->low), weir_print_count(high, l->high),
+           share_text(share, l->count, all));
+    if (bar) print_bar(l->count, most);
+    putchar('\n');
+}
+
+static void print_table(const pairs_settings *s, const weir_pairs_answer *a) {
+    double most = 0, all = all_pairs(s, a);
+    for (unsigned k = a->threshold; k <= a->columns; k++)
+        if (make_line(s, a, k).count > most) most = make_line(s, a, k).count;
+    printf("\n  %-12s %9s %10s %10s %12s\n", "agree in", s->ordered ? "ordered" : "pairs",
+           s->exact ? "from" : "95% from", "to", "share");
+    for (unsigned k = a->columns; k >= a->threshold; k--) {
+        line l = make_line(s, a, k);
+        print_line(&l, all, most, true);
+    }
+    line total = make_line(s, a, 0);
+    print_line(&total, all, most, false);
+}
+
+static const char *things(const pairs_settings *s) {
+    switch (s->rows.from) {
+    case FROM_SET:
+        return "items";
+    case FROM_TEXT:
+        return "min-hashes";
+    case FROM_COSINE:
+        return "projections";
+    case FROM_COLUMNS:
+        break;
+    }
+    return "fields";
+}
+
+/* The sentence that says what it means. */
+static void print_sentence(const pairs_settings *s, const weir_pairs_answer *a) {
+    char count[32], all[32], share[32];
+    line l = make_line(s, a, 0);
+    double pairs = all_pairs(s, a);
+    printf("\n%s%s of %s %s share %u or more of %u %s; %s\n", s->exact ? "" : "about ",
+           in_words(count, l.count), in_words(all, pairs), s->ordered ? "ordered pairs" : "pairs",
+           a->threshold, a->columns, things(s), share_text(share, l.count, pairs));
+    if (!s->exact && a->similar < 2 * a->similar_deviation && a->pairs > 0) {
+        char high[32];
+        printf("that is within the error: there may be none, and there are hardly more than %s; "
+               "a larger --sample%s brings it closer\n",
+               in_words(high, l.high), a->similar_bound > 0 ? " or --memory" : "");
+    }
+}
+
+/* What a threshold on hashes means for the similarity of texts. */
+static void print_curve(const pairs_settings *s) {
+    static const double at[] = {0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95};
+    bool cosine = s->rows.from == FROM_COSINE;
+    if (s->rows.from != FROM_TEXT && !cosine) return;
+    printf("\na pair of %s  ", cosine ? "cosine" : "Jaccard");
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) printf("%7g", at[i]);
+    printf("\nis counted in     ");
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        printf("%6.1f%%",
+               100 * weir_pairs_curve(cosine, s->columns, s->threshold, s->group, at[i]));
+    printf("  of all cases\n");
+}
+
+static void print_examples(const pairs_examples *e) {
+    for (size_t i = 0; i < e->count; i++) {
+        const pairs_example *x = &e->list[i];
+        printf("\nagree in %u: records %llu and %llu\n  %s\n  %s\n", x->agree,
+               (unsigned long long)x->number[0], (unsigned long long)x->number[1], x->text[0],
+               x->text[1]);
+    }
+}
+
+static void print_head(const pairs_settings *s, const weir_pairs_answer *a, const uint64_t *dropped,
+                       double seconds) {
+    char first[32], second[32], pairs[32], values[32];
+    printf("%s", in_words(first, (double)a->records[0]));
+    if (s->question == ASK_JOIN) printf(" and %s", in_words(second, (double)a->records[1]));
+    printf(" records, %s pairs", in_words(pairs, all_pairs(s, a)));
+    if (!s->exact) printf(", %s super-values", in_words(values, (double)a->values));
+    unsigned long long left_out = dropped[0] + dropped[1];
+    if (left_out) printf(", %llu left out", left_out);
+    printf("; %.2f s\n", seconds);
+}
+
+/* ---- for machines ---- */
+
+static void json_examples(const pairs_examples *e) {
+    printf(",\"examples\":[");
+    for (size_t i = 0; i < e->count; i++) {
+        printf("%s{\"agree\":%u,\"records\":[%llu,%llu],\"text\":[", i ? "," : "", e->list[i].agree,
+               (unsigned long long)e->list[i].number[0], (unsigned long long)e->list[i].number[1]);
+        report_json_string(stdout, e->list[i].text[0]);
+        putchar(',');
+        report_json_string(stdout, e->list[i].text[1]);
+        printf("]}");
+    }
+    putchar(']');
+}
+
+static void json_number(const char *name, double value) {
+    printf(",\"%s\":", name);
+    report_json_number(stdout, value);
+}
+
+static void json_counts(const pairs_settings *s, const weir_pairs_answer *a) {
+    printf(",\"counts\":[");
+    for (unsigned k = a->threshold; k <= a->columns; k++) {
+        line l = make_line(s, a, k);
+        printf("%s{\"agree\":%u", k > a->threshold ? "," : "", k);
+        json_number("pairs", ordered(s, a, a->count[k], k == a->columns));
+        json_number("deviation", a->deviation[k] * (s->ordered ? 2 : 1));
+        json_number("low", l.low);
+        json_number("high", l.high);
+        putchar('}');
+    }
+    line total = make_line(s, a, 0);
+    printf("]");
+    json_number("similar", ordered(s, a, a->similar, true));
+    json_number("deviation", a->similar_deviation * (s->ordered ? 2 : 1));
+    json_number("bound", a->similar_bound * (s->ordered ? 2 : 1));
+    json_number("low", total.low);
+    json_number("high", total.high);
+    json_number("share", a->pairs > 0 ? total.count / all_pairs(s, a) : 0);
+}
+
+static void print_json(const pairs_settings *s, const weir_pairs *pairs, const weir_pairs_answer *a,
+                       const uint64_t *dropped, const pairs_examples *e, double seconds) {
+    char spec[SPEC_SIZE];
+    weir_pairs_info info;
+    unsigned long long left_out = dropped[0] + dropped[1];
+    weir_pairs_spec(pairs, spec, sizeof spec);
+    weir_pairs_get_info(pairs, &info);
+    printf("{\"version\":\"%s\",\"summary\":", weir_version());
+    report_json_string(stdout, spec);
+    printf(",\"method\":\"%s\",\"records\":[%llu,%llu],\"dropped\":%llu",
+           s->exact      ? "exact"
+           : info.online ? "online"
+                         : "offline",
+           (unsigned long long)a->records[0], (unsigned long long)a->records[1], left_out);
+    json_number("pairs", all_pairs(s, a));
+    printf(",\"ordered\":%s,\"columns\":%u,\"threshold\":%u,\"values\":%llu",
+           s->ordered ? "true" : "false", a->columns, a->threshold, a->values);
+    json_counts(s, a);
+    json_number("memory", (double)info.memory);
+    json_number("disk", (double)info.disk);
+    json_number("seconds", seconds);
+    if (e->list) json_examples(e);
+    printf("}\n");
+}
+
+/* ---- a figure ---- */
+
+static int draw_plot(const pairs_settings *s, const weir_pairs_answer *a) {
+    double x[65], y[65];
+    size_t n = 0;
+    for (unsigned k = a->threshold; k <= a->columns; k++, n++) {
+        x[n] = k;
+        y[n] = make_line(s, a, k).count;
+    }
+    plot_series series = {"pairs", y};
+    plot p = {.title = "Pairs by how many values they share",
+              .x_name = "values in common",
+              .y_name = "pairs",
+              .bars = true,
+              .points = n,
+              .x = x,
+              .x_text = plot_count,
+              .y_text = plot_count,
+              .series = &series,
+              .series_count = 1};
+    return plot_svg(s->plot, &p);
+}
+
+int pairs_report(const pairs_settings *s, const weir_pairs *pairs, const weir_pairs_answer *a,
+                 const uint64_t *dropped, const pairs_examples *examples, double seconds) {
+    if (s->json) {
+        print_json(s, pairs, a, dropped, examples, seconds);
+    } else {
+        print_head(s, a, dropped, seconds);
+        print_table(s, a);
+        print_sentence(s, a);
+        print_curve(s);
+        print_examples(examples);
+    }
+    int code = s->plot ? draw_plot(s, a) : EXIT_DONE;
+    return code == EXIT_DONE ? cli_finish_stdout() : code;
+}
+
+int pairs_report_search(const pairs_settings *s, const char *const *records, size_t count,
+                        const weir_pairs_answer *answers) {
+    for (size_t i = 0; i < count; i++) {
+        const weir_pairs_answer *a = &answers[i];
+        char n[32], all[32], low[32], high[32];
+        if (s->json) {
+            printf("{\"record\":");
+            report_json_string(stdout, records[i]);
+            printf(",\"records\":%llu,\"columns\":%u,\"threshold\":%u",
+                   (unsigned long long)a->records[0], a->columns, a->threshold);
+            json_counts(s, a);
+            printf("}\n");
+            continue;
+        }
+        printf("about %s of %s records share %u or more of %u %s (95%%: %s to %s): %s\n",
+               in_words(n, a->similar + 0.0), in_words(all, a->pairs), a->threshold, a->columns,
+               things(s), in_words(low, a->low), in_words(high, a->high), records[i]);
+    }
+    return cli_finish_stdout();
+}

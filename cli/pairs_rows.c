@@ -1,0 +1,103 @@
+/* pairs_rows.c - from the fields of a record to its values.
+ *
+ * The reader hands over a key as keys.c of the stream layer puts it together:
+ * one part as it is, several each with its length before it; JSON values with a
+ * letter for their type first. Here it is cut into fields again: columns,
+ * rounded where they are numbers; the items of a set; a text.
+ */
+#include <string.h>
+
+#include "pairs.h"
+
+enum { ITEMS_MOST = 1024 };
+
+typedef struct {
+    const pairs_rows *rows;
+    weir_field fields[ITEMS_MOST];
+    size_t count;
+    bool full;
+} field_list;
+
+static void add_field(field_list *list, const unsigned char *bytes, size_t length) {
+    if (list->count < ITEMS_MOST) list->fields[list->count++] = (weir_field){bytes, length};
+    else list->full = true;
+}
+
+/* ---- items of a set ---- */
+
+static void split_items(field_list *list, const unsigned char *at, size_t length) {
+    const unsigned char *end = at + length, *item = at;
+    for (; at <= end; at++) {
+        if (at < end && !strchr(list->rows->split, (char)*at)) continue;
+        if (at > item) add_field(list, item, (size_t)(at - item));
+        item = at + 1;
+    }
+}
+
+/* The elements of a JSON array, which comes without white space. */
+static void split_array(field_list *list, const unsigned char *at, size_t length) {
+    const unsigned char *end = at + length, *item = at;
+    unsigned depth = 0;
+    bool quoted = false;
+    for (; at <= end; at++) {
+        bool outside = at == end || (!quoted && depth == 0 && *at == ',');
+        if (outside) {
+            if (at > item) add_field(list, item, (size_t)(at - item));
+            item = at + 1;
+            continue;
+        }
+        if (quoted && *at == '\\') at++;
+        else if (*at == '"') quoted = !quoted;
+        else if (!quoted && (*at == '[' || *at == '{')) depth++;
+        else if (!quoted && (*at == ']' || *at == '}') && depth) depth--;
+    }
+}
+
+static void add_items(field_list *list, const unsigned char *bytes, size_t length) {
+    if (list->rows->json && length >= 3 && bytes[0] == 'a')
+        split_array(list, bytes + 2, length - 3); /* past the letter, without brackets */
+    else if (list->rows->json && length) split_items(list, bytes + 1, length - 1);
+    else split_items(list, bytes, length);
+}
+
+/* ---- parts ---- */
+
+static void add_part(field_list *list, size_t part, const unsigned char *bytes, size_t length,
+                     char *rounded) {
+    double step = part < PAIRS_COLUMNS_MOST ? list->rows->round[part] : 0;
+    bool tagged = list->rows->json && length > 0 && list->rows->parts > 0;
+    if (list->rows->from == FROM_SET) add_items(list, bytes, length);
+    else if (list->rows->from != FROM_COLUMNS) add_field(list, bytes + tagged, length - tagged);
+    else if (step > 0 && weir_round_number(bytes + tagged, length - tagged, step, rounded))
+        add_field(list, (const unsigned char *)rounded, strlen(rounded));
+    else add_field(list, bytes, length);
+}
+
+static uint32_t length_at(const unsigned char *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+uint8_t pairs_make_row(const void *context, const void *key, size_t length, uint64_t *words) {
+    const row_context *c = context;
+    char rounded[PAIRS_COLUMNS_MOST][40];
+    const unsigned char *at = key, *end = at + length;
+    field_list list;
+    list.rows = c->rows;
+    list.count = 0;
+    list.full = false;
+    if (c->rows->parts < 2) add_part(&list, 0, at, length, rounded[0]);
+    for (size_t part = 0; c->rows->parts > 1 && end - at >= 4; part++) {
+        uint32_t n = length_at(at);
+        add_part(&list, part, at + 4, n, rounded[part % PAIRS_COLUMNS_MOST]);
+        at += 4 + n;
+    }
+    if (list.full) return STREAM_BAD;
+    switch (weir_pairs_row(c->pairs, list.fields, list.count, words)) {
+    case WEIR_ROW_OK:
+        return STREAM_RECORD_OK;
+    case WEIR_ROW_TOO_MANY:
+        return STREAM_BAD;
+    default:
+        return STREAM_MISSING;
+    }
+}

@@ -1,0 +1,175 @@
+/* pairs_run.c - weir pairs self, join and search: from settings to an answer. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "pairs.h"
+#include "stopping.h"
+
+/* ---- self and join ---- */
+
+static int check_records(const pairs_settings *s, const pairs_side *side, size_t number) {
+    const char *file = s->in.files[number];
+    bool several = s->question == ASK_SELF && s->in.file_count > 1;
+    uint64_t least = s->question == ASK_SELF ? 2 : 1;
+    if (side->records >= least) return EXIT_DONE;
+    if (side->records == 1) return cli_error("'%s' has one record, which makes no pair", file);
+    return cli_error("%s'%s' has no records to compare", several ? "no file from " : "", file);
+}
+
+static int answer_exactly(const pairs_settings *s, const pairs_side *sides, size_t count,
+                          weir_pairs_answer *out) {
+    weir_pairs_info info;
+    weir_error err;
+    weir_pairs_get_info(sides[0].pairs, &info);
+    weir_exact_options o = {
+        .columns = info.columns, .threshold = info.threshold, .set = s->rows.from == FROM_SET};
+    if (weir_pairs_exact(&o, sides[0].rows, sides[0].row_count, count > 1 ? sides[1].rows : NULL,
+                         count > 1 ? sides[1].row_count : 0, out, &err) != WEIR_OK)
+        return cli_error("%s", err.message);
+    return EXIT_DONE;
+}
+
+static int answer(const pairs_settings *s, pairs_side *sides, size_t count,
+                  weir_pairs_answer *out) {
+    weir_error err;
+    if (s->exact) return answer_exactly(s, sides, count, out);
+    weir_status status = count > 1 ? weir_pairs_join(sides[0].pairs, sides[1].pairs, out, &err)
+                                   : weir_pairs_self(sides[0].pairs, out, &err);
+    return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
+}
+
+/* Both sides of a join must hash alike, so the seed is settled once. */
+static int fill_sides(const pairs_settings *s, pairs_side *sides, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        size_t files = s->question == ASK_SELF ? s->in.file_count : 1;
+        int code = pairs_fill(&sides[i], s, s->in.files + i, files, (unsigned)i, s->exact);
+        if (code == EXIT_DONE) code = check_records(s, &sides[i], i);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+static int list_examples(const pairs_settings *s, pairs_side *sides, size_t count,
+                         pairs_examples *out) {
+    if (!s->list) return EXIT_DONE;
+    if (sides[0].loaded || sides[count - 1].loaded)
+        return cli_error("--list needs the records, not a summary");
+    return pairs_find_examples(s, sides, count, out);
+}
+
+static int count_pairs(const pairs_settings *given) {
+    pairs_settings copy = *given, *s = &copy;
+    size_t count = s->question == ASK_JOIN ? 2 : 1;
+    pairs_side sides[2] = {{0}};
+    weir_pairs_answer out;
+    pairs_examples examples = {0};
+    int64_t started = clock_now(CLOCK_MONOTONIC);
+    int code = fill_sides(s, sides, count);
+    if (code == EXIT_DONE && sides[0].loaded) pairs_apply_note(s, &sides[0]);
+    if (code == EXIT_DONE) code = answer(s, sides, count, &out);
+    if (code == EXIT_DONE && s->save) code = pairs_save(s, &sides[0]);
+    if (code == EXIT_DONE) code = list_examples(s, sides, count, &examples);
+    double seconds = (double)(clock_now(CLOCK_MONOTONIC) - started) * 1e-9;
+    if (code == EXIT_DONE)
+        code = pairs_report(s, sides[0].pairs, &out,
+                            (uint64_t[]){sides[0].dropped, sides[1].dropped}, &examples, seconds);
+    pairs_examples_release(&examples);
+    for (size_t i = 0; i < count; i++) pairs_side_release(&sides[i]);
+    free(s->note);
+    return code;
+}
+
+/* ---- search ---- */
+
+/* The records of the command line as a file, so that they are read like others. */
+static int records_file(const char *const *records, size_t count) {
+    int fd = memfd_create("records", MFD_CLOEXEC);
+    for (size_t i = 0; fd >= 0 && i < count; i++) {
+        size_t length = strlen(records[i]);
+        if (write(fd, records[i], length) != (ssize_t)length || write(fd, "\n", 1) != 1) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    if (fd < 0) cli_error("cannot keep the records: %s", strerror(errno));
+    return fd;
+}
+
+typedef struct {
+    weir_pairs *pairs;
+    weir_pairs_answer *answers;
+    size_t count, most, width;
+} searching;
+
+static int search_records(void *context, const accepted *records) {
+    searching *c = context;
+    weir_error err;
+    for (size_t i = 0; i < records->count && c->count < c->most; i++) {
+        if (weir_pairs_search(c->pairs, records->rows + i * c->width, &c->answers[c->count++],
+                              &err) != WEIR_OK)
+            return cli_error("%s", err.message);
+    }
+    return EXIT_DONE;
+}
+
+/* Read the records as the summary's were, but for their layout: a row of a table
+ * has the columns that are compared, and no others. */
+static int prepare_search(pairs_settings *s, char *key, size_t size) {
+    size_t used = 0;
+    bool table = s->in.in.format == STREAM_CSV || s->in.in.format == STREAM_TSV;
+    s->in.in.key = s->rows.parts && !table ? s->fields : NULL;
+    s->in.in.header = false;
+    s->in.in.threads = 1;
+    s->in.on_bad = s->in.on_missing = DO_FAIL;
+    s->in.progress = PROGRESS_OFF;
+    for (unsigned i = 0; table && i < s->rows.parts && used < size; i++)
+        used += (size_t)snprintf(key + used, size - used, "%s%u", i ? "," : "", i + 1);
+    if (used) s->in.in.key = key;
+    if (s->in.in.format == STREAM_FIXED || s->in.in.format == STREAM_LEN32)
+        return cli_error("binary records cannot be given as words; join a file with the summary");
+    return EXIT_DONE;
+}
+
+static int search(const pairs_settings *given) {
+    pairs_settings s = *given;
+    pairs_side side = {0};
+    char key[256], path[32];
+    uint64_t dropped;
+    const char *file[] = {path};
+    const char *const *records = s.in.files + 1;
+    size_t count = s.in.file_count - 1;
+    searching c = {.most = count};
+    weir_pairs_info info;
+    int code = pairs_load(&side, s.in.files[0]);
+    if (code == EXIT_DONE) pairs_apply_note(&s, &side);
+    if (code == EXIT_DONE) code = prepare_search(&s, key, sizeof key);
+    int fd = code == EXIT_DONE ? records_file(records, count) : -1;
+    c.answers = calloc(count + 1, sizeof *c.answers);
+    if (code == EXIT_DONE && fd < 0) code = EXIT_TROUBLE;
+    if (code == EXIT_DONE) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        weir_pairs_get_info(side.pairs, &info);
+        c.pairs = side.pairs;
+        c.width = info.columns;
+        code = pairs_read(&s, side.pairs, file, 1, &dropped, search_records, &c);
+    }
+    if (code == EXIT_DONE && c.count != count)
+        code = cli_error("%zu records were given but %zu were read; a record is one line", count,
+                         c.count);
+    if (code == EXIT_DONE) code = pairs_report_search(&s, records, count, c.answers);
+    if (fd >= 0) close(fd);
+    free(c.answers);
+    free(s.note);
+    pairs_side_release(&side);
+    return code;
+}
+
+int pairs_run(const pairs_settings *s) {
+    stopping_catch(NULL);
+    return s->question == ASK_SEARCH ? search(s) : count_pairs(s);
+}

@@ -1,0 +1,75 @@
+/* pairs.h - what a summary of records is, inside the library.
+ *
+ *   supervalue.c   a record's super-values
+ *   rows.c         a record's values, from columns, sets and texts
+ *   store.c        offline: streams of super-values, whole
+ *   sketch/        online: a Fast-AGMS matrix for each stream
+ *   pairsize.c     join sizes into numbers of pairs, deviations, costs
+ *   pairs.c        the object: made from a spec, filled, merged, saved
+ *   answer.c       self-join, join, search, examples
+ *   exact.c        by comparing, and random sampling
+ *
+ * There is a stream for each level k = s..d and each repetition; stream
+ * number repetition x levels + level.
+ */
+#ifndef WEIR_PAIRS_PAIRS_H
+#define WEIR_PAIRS_PAIRS_H
+
+#include "core/family.h"
+#include "core/hash.h"
+#include "core/options.h"
+#include "pairs/rows.h"
+#include "pairs/store.h"
+#include "pairs/supervalue.h"
+#include "sketch/matrix.h"
+#include "weir.h"
+
+struct weir_pairs {
+    weir__value values[WEIR__OPTIONS_MAX];
+    weir__row_maker maker;
+    weir__shape shape;
+    unsigned repeats;
+    size_t streams;
+    bool online;
+    double sample;
+    uint64_t draw;            /* from which records draw */
+    uint64_t records, merged; /* totals: records, and summaries merged into this one */
+
+    weir__store *store; /* offline */
+
+    weir__matrix *matrix; /* online: one for each stream */
+    uint8_t *cells;
+    uint64_t cells_bytes;
+
+    uint64_t *bitmap; /* to draw with */
+    uint64_t *batch;  /* online: super-values on their way to a sketch */
+
+    /* What a snapshot keeps as words: the number of witnesses, the streams'
+     * lengths in the store's image, and the witnesses. */
+    uint64_t *words;
+    size_t word_count, witness_room;
+};
+
+/* A witness is a record kept whole: its generator, then its row. They are those
+ * with the least priorities, a random sample whatever is merged in what order. */
+static inline uint64_t weir__witness_count(const weir_pairs *p) { return p->words[0]; }
+static inline uint64_t *weir__stream_lengths(const weir_pairs *p) { return p->words + 1; }
+static inline uint64_t *weir__witness(const weir_pairs *p, size_t i) {
+    return p->words + 1 + p->streams + i * (p->shape.d + 1);
+}
+static inline const uint64_t *weir__witness_row(const weir_pairs *p, size_t i) {
+    return weir__witness(p, i) + 1;
+}
+
+/* The generator of a record in one repetition, from its first. */
+static inline uint64_t weir__repeat_state(uint64_t state, unsigned repeat) {
+    return repeat ? weir__mix64(state + repeat * UINT64_C(0x9e3779b97f4a7c15)) : state;
+}
+
+/* May the two be joined or merged? */
+weir_status weir__pairs_fit(const weir_pairs *a, const weir_pairs *b, weir_error *err);
+
+/* Bring it into the form in which it is saved. */
+weir_status weir__pairs_settle(weir_pairs *pairs, weir_error *err);
+
+#endif

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# weir pairs: answers, summaries, examples, and what it refuses.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# a table with a known number of similar rows: 300 rows, then some again with one
+# or two of six columns changed
+awk 'BEGIN { print "id,a,b,c,d,e,f"
+  for (i = 1; i <= 300; i++) printf "%d,a%d,b%d,c%d,d%d,e%d,f%d\n", i, i, i, i, i, i, i
+  for (i = 1; i <= 40; i++) printf "%d,x%d,b%d,c%d,d%d,e%d,f%d\n", i + 300, i, i, i, i, i, i
+  for (i = 1; i <= 60; i++) printf "%d,y%d,z%d,c%d,d%d,e%d,f%d\n", i + 340, i, i, i, i, i, i }' >t.csv
+c=(--format csv --header --columns a,b,c,d,e,f -q)
+
+# field NAME: a number of the JSON object in out
+field() { sed -E 's/.*"'"$1"'":(\[?[^,}]*).*/\1/' out | head -1; }
+number() { grep -oE "\"$1\":-?[0-9.e+]+" out | tail -1 | cut -d: -f2; }
+
+# 40 pairs agree in 5; 60 in 4, and 40 more between the two kinds of copies
+run pairs self "${c[@]}" -s 4 --exact --json t.csv
+is exact-code 0 $rc
+is exact-similar 140 "$(number similar)"
+like() { [[ "$(cat out)" == $2 ]] && ok "$1" || no "$1" "got '$(head -c 600 out)'"; }
+like exact-counts '*"counts":\[{"agree":4,"pairs":100,*"agree":5,"pairs":40,*"agree":6,"pairs":0,*'
+run pairs self "${c[@]}" -s 4 --sample 1 --json t.csv; is whole-sample 140 "$(number similar)"
+run pairs self "${c[@]}" -s 4 --sample 1 --ordered --json t.csv; is ordered 680 "$(number similar)"
+like ordered-pairs '*"pairs":160000,"ordered":true*'
+run pairs self "${c[@]}" -s 4 --sample 1 t.csv
+like sentence-about '*about 140 of 80 thousand pairs share 4 or more of 6 fields; 0.175%*'
+like bars '*█*'
+
+# the same answer for any number of threads, and from a pipe
+run pairs self "${c[@]}" -s 4 --seed 5 --json -j 1 t.csv; one=$(number similar)
+run pairs self "${c[@]}" -s 4 --seed 5 --json -j 3 t.csv; is threads "$one" "$(number similar)"
+gzip -k t.csv; cp t.csv t2.csv; mv t.csv.gz z; mv z t.csv.gz
+run pairs self "${c[@]}" -s 4 --sample 1 --json t.csv.gz; is gzip 140 "$(number similar)"
+"$WEIR" pairs self "${c[@]}" -s 4 --sample 1 --json - <t.csv >out; is pipe 140 "$(number similar)"
+run pairs self "${c[@]}" -s 4 --online=width=4096,depth=3 --json t.csv; is online-code 0 $rc
+like online-method '*width=4096,depth=3*"method":"online"*'
+
+# join, and a summary on either side
+head -301 t.csv >a.csv; (head -1 t.csv; tail -100 t.csv) >b.csv
+run pairs join "${c[@]}" -s 4 --exact --json a.csv b.csv; is join-exact 100 "$(number similar)"
+run pairs join "${c[@]}" -s 4 --sample 1 --json a.csv b.csv; is join 100 "$(number similar)"
+run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 --save a.weir a.csv; is save-code 0 $rc
+run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 --save b.weir b.csv
+run pairs join --json a.weir b.weir; is join-summaries 100 "$(number similar)"
+run pairs self --json a.weir b.weir; is merged 140 "$(number similar)"
+run pairs self --json --save all.weir a.weir b.weir; run pairs self --json all.weir; is saved-merge 140 "$(number similar)"
+trouble_like twice "pairs: 'a.weir' and 'a.weir': *draw*" pairs self a.weir a.weir
+run pairs self "${c[@]}" -s 4 --sample 1 --seed 4 --save other.weir b.csv
+trouble_like mismatch "pairs: *do not match*'seed'*" pairs join a.weir other.weir
+run pairs self "${c[@]}" -s 5 --sample 1 --seed 3 --save five.weir b.csv
+trouble_like mismatch-threshold "pairs: *do not match*'threshold'*" pairs join a.weir five.weir
+run inspect a.weir; is inspect-code 0 $rc
+
+# search
+run pairs search a.weir 'a7,b7,c7,d7,X,Y'; is search 'about 1 of 300 records share 4 or more of 6 fields (95%: 1 to 1): a7,b7,c7,d7,X,Y' "$(cat out)"
+run pairs search --json all.weir 'a7,b7,c7,d7,e7,f7' 'q,q,q,q,q,q'
+is search-two "3 0" "$(grep -oE '"similar":[0-9]+' out | cut -d: -f2 | xargs)"
+trouble_like search-short "pairs: *too few columns*" pairs search a.weir 'a7,b7'
+trouble_like search-none "pairs: cannot open 'none': *" pairs search none x
+trouble_like search-csv "pairs: 't.csv' is not a weir snapshot" pairs search t.csv x
+trouble_like search-alone "pairs: search takes a summary*" pairs search a.weir
+
+# examples: found and verified
+run pairs self "${c[@]}" -s 4 --list 4 --json t.csv
+is list 4 "$(grep -o '"agree":[45],"records"' out | wc -l)"
+like list-text '*"text":\["*,c*"\]*'
+run pairs join "${c[@]}" -s 4 --list 2 --json a.csv b.csv; is list-join 2 "$(grep -o '"records":\[[0-9]*,[0-9]*\],"text"' out | wc -l)"
+trouble_like list-pipe "pairs: --list reads the files twice*" pairs self "${c[@]}" --list 2 -
+trouble_like list-online "pairs: --list needs the super-values*" pairs self "${c[@]}" --list 2 --online t.csv
+
+# texts, sets, numbers, JSON
+printf 'the quick brown fox jumps\nThe quick, brown fox JUMPS!\nsomething else entirely here\n\n' >x.txt
+run pairs self --text . --sample 1 --json -q x.txt; is text 1 "$(number similar)"; like text-dropped '*"dropped":1*'
+run pairs self --text . --jaccard 0.8 -q x.txt; like curve '*a pair of Jaccard*is counted in*'
+run pairs self --text . --cosine 0.9 --sample 1 --json -q x.txt; is cosine 1 "$(number similar)"
+printf 'a b c\nc b a\na x y\n' >s.txt
+run pairs self --set . --values 3 -s 2 --sample 1 --json -q s.txt; is set 1 "$(number similar)"
+printf '{"t":["a","b,1","c"]}\n{"t":["c","a","b,1"]}\n{"t":["a","q"]}\n' >s.json
+run pairs self --format json --set .t --values 3 -s 3 --sample 1 --json -q s.json; is set-json 1 "$(number similar)"
+printf '{"n":"Ann","p":12.4}\n{"n":"Ann","p":10.1}\n{"n":"Ann","p":30}\n' >n.json
+run pairs self --format json -c .n,.p -s 2 --round .p=5 --sample 1 --json -q n.json; is round 1 "$(number similar)"
+printf 'Ann,12.6\nann ,13\n' >n.csv
+run pairs self --format csv -c 1,2 -s 2 --round 2=5 -i --trim --sample 1 --json -q n.csv; is round-csv 1 "$(number similar)"
+
+# memory bound, and nothing left behind when it is stopped
+awk 'BEGIN { srand(1); for (i = 0; i < 60000; i++) { k = int(rand() * 20000); print k "," int(rand() * 1000) "," k % 977 "," k % 991 } }' >big.csv
+mkdir tmp
+run pairs self --format csv -c 1,2,3,4 -s 3 --seed 1 --json -q big.csv; want=$(number similar)
+run pairs self --format csv -c 1,2,3,4 -s 3 --seed 1 --json -q -m 512K -j 1 --tmp tmp big.csv
+is spilled "$want" "$(number similar)"
+((${disk:=$(number disk)} > 0)) && ok spilled-disk || no spilled-disk "nothing went to disk"
+is spilled-clean "" "$(ls -A tmp)"
+mkfifo slow; (cat big.csv; cat big.csv; sleep 20) >slow & feeder=$!
+"$WEIR" pairs self --format csv -c 1,2,3,4 -s 3 -q -m 512K -j 1 --tmp tmp slow >out 2>err & pid=$!
+sleep 1; kill -TERM $pid; wait $pid; is term-code 143 $?
+is term-clean "" "$(ls -A tmp)"
+kill $feeder 2>/dev/null; wait 2>/dev/null
+trouble_like tmp "pairs: cannot make a temporary file in 'nowhere'*" pairs self --format csv -c 1,2,3,4 -m 512K -q --tmp nowhere big.csv
+
+# a figure
+run pairs self "${c[@]}" -s 4 --plot f.svg t.csv; is plot-code 0 $rc; is plot '<svg' "$(grep -o '<svg' f.svg | head -1)"
+
+# bad input
+trouble no-question "pairs: what is asked? \`self FILE\`, \`join A B\` or \`search SUMMARY RECORD\`" pairs
+trouble_like question "pairs: unknown question 'slef'*'self'*" pairs slef t.csv
+trouble_like no-columns "pairs: what is to be compared?*" pairs self t.csv
+trouble_like lines-columns "pairs: --columns goes with --format csv*" pairs self -c 1,2 t.csv
+trouble_like both "pairs: --columns, --text and --set exclude*" pairs self "${c[@]}" --text a t.csv
+trouble threshold "pairs: --threshold cannot be 7; a record has 6 values" pairs self "${c[@]}" -s 7 t.csv
+trouble_like threshold-zero "pairs: --threshold cannot be '0'*" pairs self "${c[@]}" -s 0 t.csv
+many=$(seq -s, 1 65)
+trouble many "pairs: 65 columns are too many to compare; at most 64" pairs self --format csv -c "$many" t.csv
+trouble_like subsets "pairs: 40 columns have*subsets*" pairs self --format csv -c "$(seq -s, 1 40)" -s 20 t.csv
+trouble_like sample "pairs: --sample cannot be '0'*" pairs self "${c[@]}" --sample 0 t.csv
+trouble_like sample-more "pairs: --sample cannot be '1.5'*" pairs self "${c[@]}" --sample 1.5 t.csv
+trouble_like repeats "pairs: repeats=2 is even*" pairs self "${c[@]}" --repeats 2 t.csv
+trouble_like online-bad "pairs: unknown option*'widht'*width*" pairs self "${c[@]}" --online=widht=3 t.csv
+trouble_like shingle "pairs: --shingle cannot be '3x'*" pairs self --text . --shingle 3x x.txt
+trouble_like round-bad "pairs: --round 'zzz=5' names no column*" pairs self "${c[@]}" --round zzz=5 t.csv
+trouble_like round-step "pairs: --round 'a=-1' has no step*" pairs self "${c[@]}" --round a=-1 t.csv
+trouble_like set-values "pairs: --set needs --values*" pairs self --set . s.txt
+trouble_like set-large "pairs: record 1 of 's.txt'*more items*" pairs self --set . --values 2 s.txt
+run pairs self --set . --values 2 -s 1 --on-bad drop --json s.txt; is set-large-drop-code 2 $rc
+: >empty; trouble_like empty "pairs: 'empty' has no records*" pairs self --text . empty
+echo one >one; trouble_like one "pairs: 'one' has one record*" pairs self --text . one
+printf 'a,b,c\n1,2,3\n1,2\n1,2,3\n1,2,3\n' >ragged.csv
+trouble_like ragged "pairs: record 3 of 'ragged.csv'*too few columns*" pairs self --format csv --header -c a,b,c ragged.csv
+run pairs self --format csv --header -c a,b,c --on-bad drop --sample 1 --json ragged.csv
+is ragged-drop 3 "$(number similar)"; like ragged-dropped '*"dropped":1*'
+trouble_like unknown-column "pairs: *'zzz'*" pairs self --format csv --header -c a,zzz ragged.csv
+trouble_like join-one "pairs: join takes two files" pairs join "${c[@]}" t.csv
+trouble_like exact-online "pairs: --exact compares*" pairs self "${c[@]}" --exact --online t.csv
+trouble_like missing "pairs: cannot read 'nothing'*" pairs self "${c[@]}" nothing
+trouble_like memory "pairs: *memory*" pairs self "${c[@]}" -m 1 t.csv
+printf 'x,"y\n' >open.csv; trouble_like open-quote "pairs: record 1 of 'open.csv'*quote*" pairs self --format csv -c 1,2 open.csv
+finish

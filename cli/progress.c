@@ -68,13 +68,7 @@ static size_t put_share(char *text, size_t used, size_t size, uint64_t bytes, in
     return used + (size_t)snprintf(text + used, size - used, ", %s left", span);
 }
 
-static void show(uint64_t records, uint64_t seen, uint64_t bytes, int64_t now) {
-    char text[256], count[32], rate[32];
-    double repeats = records ? 100.0 * (double)seen / (double)records : 0;
-    size_t used = (size_t)snprintf(text, sizeof text, "%s records, %s/s, %.1f%% repeats",
-                                   weir_print_count(count, (double)records),
-                                   weir_print_count(rate, line.rate), repeats);
-    put_share(text, used, sizeof text, bytes, now);
+static void put_line(const char *text) {
     if (line.terminal) {
         int width = window_width() - 1;
         fprintf(stderr, "\r%-*.*s", width, width, text);
@@ -83,6 +77,26 @@ static void show(uint64_t records, uint64_t seen, uint64_t bytes, int64_t now) {
     }
     fflush(stderr);
     line.shown = line.terminal;
+}
+
+static void show(uint64_t records, uint64_t seen, uint64_t bytes, int64_t now) {
+    char text[256], count[32], rate[32];
+    double repeats = records ? 100.0 * (double)seen / (double)records : 0;
+    size_t used = (size_t)snprintf(text, sizeof text, "%s records, %s/s, %.1f%% repeats",
+                                   weir_print_count(count, (double)records),
+                                   weir_print_count(rate, line.rate), repeats);
+    put_share(text, used, sizeof text, bytes, now);
+    put_line(text);
+}
+
+void progress_step(const char *what, uint64_t done) {
+    int64_t now = now_ms();
+    if (!line.on || now - line.last < (line.terminal ? TICK_MS : PLAIN_TICK_MS)) return;
+    char text[256];
+    size_t used = (size_t)snprintf(text, sizeof text, "%.100s", what);
+    put_share(text, used, sizeof text, done, now);
+    put_line(text);
+    line.last = now;
 }
 
 void progress_update(uint64_t records, uint64_t seen, uint64_t bytes) {

@@ -38,11 +38,11 @@
 #include "lab_stream.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab_error.h"
 #include "lab_file.h"
 #include "lab_zipf.h"
 
@@ -88,21 +88,6 @@ struct lab_stream {
     lab_file *file;
 };
 
-static weir_status fail(weir_error *err, weir_status code, int64_t offset, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static weir_status fail(weir_error *err, weir_status code, int64_t offset, const char *format,
-                        ...) {
-    if (!err) return code;
-    err->code = code;
-    err->offset = offset;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(err->message, sizeof err->message, format, args);
-    va_end(args);
-    return code;
-}
-
 /* --- uniform ---------------------------------------------------------------- */
 
 /* The share of distinct ids expected in n draws of a universe. */
@@ -128,7 +113,7 @@ static uint64_t solve_universe(uint64_t n, double share) {
 
 static weir_status uniform_open(lab_stream *s, weir_error *err) {
     if (!s->set.universe == !(s->set.distinct > 0))
-        return fail(err, WEIR_ERR_SPEC, -1, "uniform needs either universe= or distinct=");
+        return lab_error(err, WEIR_ERR_SPEC, -1, "uniform needs either universe= or distinct=");
     if (!s->set.universe) s->set.universe = solve_universe(s->set.n, s->set.distinct);
     s->universe = s->set.universe;
     return WEIR_OK;
@@ -144,8 +129,8 @@ static size_t uniform_next(lab_stream *s, uint64_t *ids, size_t n) {
 /* --- zipf ------------------------------------------------------------------- */
 
 static weir_status zipf_open(lab_stream *s, weir_error *err) {
-    if (!s->set.domain) return fail(err, WEIR_ERR_SPEC, -1, "zipf needs domain=");
-    if (s->set.s < 0) return fail(err, WEIR_ERR_SPEC, -1, "zipf needs s=");
+    if (!s->set.domain) return lab_error(err, WEIR_ERR_SPEC, -1, "zipf needs domain=");
+    if (s->set.s < 0) return lab_error(err, WEIR_ERR_SPEC, -1, "zipf needs s=");
     s->universe = s->set.domain;
     lab_zipf_init(&s->zipf, s->set.s, s->set.domain);
     return WEIR_OK;
@@ -175,8 +160,8 @@ static uint64_t own_id(const lab_stream *s, uint64_t position) {
 }
 
 static weir_status poisson_open(lab_stream *s, weir_error *err) {
-    if (!(s->set.lambda > 0)) return fail(err, WEIR_ERR_SPEC, -1, "poisson needs lambda=");
-    if (!s->set.u) return fail(err, WEIR_ERR_SPEC, -1, "poisson needs u=");
+    if (!(s->set.lambda > 0)) return lab_error(err, WEIR_ERR_SPEC, -1, "poisson needs lambda=");
+    if (!s->set.u) return lab_error(err, WEIR_ERR_SPEC, -1, "poisson needs u=");
     s->arrive = s->set.lambda < 1 ? (uint64_t)(s->set.lambda * 0x1p64) : 0;
     s->universe = own_id(s, s->set.n);
     return WEIR_OK;
@@ -193,14 +178,15 @@ static size_t poisson_next(lab_stream *s, uint64_t *ids, size_t n) {
 static weir_status bmodel_open(lab_stream *s, weir_error *err) {
     const settings *set = &s->set;
     if (!(set->b > 0 && set->v > 0 && set->u))
-        return fail(err, WEIR_ERR_SPEC, -1, "bmodel needs b=, v= and u=");
+        return lab_error(err, WEIR_ERR_SPEC, -1, "bmodel needs b=, v= and u=");
     double densest = set->v;
     for (uint64_t i = 0; i < set->l; i++) densest *= 2 * set->b;
     /* The excess allowed is for v and b that binary cannot hold exactly. */
     if (densest > 1 + 1e-9 || set->n >> set->l == 0)
-        return fail(err, WEIR_ERR_RANGE, -1,
-                    "l=%d is too deep: the densest of 2^l intervals would hold %.3g times its room",
-                    (int)set->l, densest);
+        return lab_error(
+            err, WEIR_ERR_RANGE, -1,
+            "l=%d is too deep: the densest of 2^l intervals would hold %.3g times its room",
+            (int)set->l, densest);
     s->bias = (uint64_t)(set->b * 0x1p32 + 0.5);
     s->universe = own_id(s, set->n);
     return WEIR_OK;
@@ -250,7 +236,7 @@ static weir_status parse_columns(const char *text, lab_recipe *r, weir_error *er
     int got = sscanf(text, "%d%c%d%c", &first, &sign, &second, &rest);
     if (!*text) return WEIR_OK;
     if (first < 0 || (got != 1 && !(got == 3 && (sign == '-' || sign == '+') && second > 0)))
-        return fail(err, WEIR_ERR_SPEC, -1, "columns='%s' is not like 4, 2-5 or 1+7", text);
+        return lab_error(err, WEIR_ERR_SPEC, -1, "columns='%s' is not like 4, 2-5 or 1+7", text);
     r->first = first;
     r->last = sign == '-' ? second : first;
     r->also = sign == '+' ? second : 0;
@@ -259,7 +245,7 @@ static weir_status parse_columns(const char *text, lab_recipe *r, weir_error *er
 
 static weir_status file_open(lab_stream *s, weir_error *err) {
     lab_recipe recipe = {0, 0, 0, s->set.split ? ' ' : '\t', 0};
-    if (!*s->set.path) return fail(err, WEIR_ERR_SPEC, -1, "file needs path=");
+    if (!*s->set.path) return lab_error(err, WEIR_ERR_SPEC, -1, "file needs path=");
     weir_status status = parse_columns(s->set.columns, &recipe, err);
     return status ? status : lab_file_new(&s->file, s->set.path, &recipe, err);
 }
@@ -326,7 +312,7 @@ static weir_status parse_real(const char *text, double *value, weir_error *err) 
         end++;
     }
     return end != text && !*end ? WEIR_OK
-                                : fail(err, WEIR_ERR_RANGE, 0, "'%s' is not a number", text);
+                                : lab_error(err, WEIR_ERR_RANGE, 0, "'%s' is not a number", text);
 }
 
 /* Index of a word among choices, or -1. */
@@ -348,7 +334,7 @@ static weir_status parse_value(settings *set, const option *o, const char *text,
     weir_status status = WEIR_OK;
     if (o->type == TEXT) {
         if (strlen(text) >= (size_t)o->high)
-            return fail(err, WEIR_ERR_RANGE, 0, "%s is too long", o->name);
+            return lab_error(err, WEIR_ERR_RANGE, 0, "%s is too long", o->name);
         strcpy(field, text);
         return WEIR_OK;
     }
@@ -356,16 +342,16 @@ static weir_status parse_value(settings *set, const option *o, const char *text,
         int word = parse_word(text, o->choices);
         *(uint64_t *)field = (uint64_t)word;
         return word >= 0 ? WEIR_OK
-                         : fail(err, WEIR_ERR_SPEC, 0, "%s='%s' is none of %s", o->name, text,
-                                o->choices);
+                         : lab_error(err, WEIR_ERR_SPEC, 0, "%s='%s' is none of %s", o->name, text,
+                                     o->choices);
     }
     if (o->type == COUNT) status = weir_parse_count(text, &count, err);
     else status = parse_real(text, &real, err);
     if (status) return status;
     double value = o->type == COUNT ? (double)count : real;
     if (!(value >= o->low && value <= o->high))
-        return fail(err, WEIR_ERR_RANGE, 0, "%s=%s is not in %g..%g", o->name, text, o->low,
-                    o->high);
+        return lab_error(err, WEIR_ERR_RANGE, 0, "%s=%s is not in %g..%g", o->name, text, o->low,
+                         o->high);
     if (o->type == COUNT) *(uint64_t *)field = count;
     else *(double *)field = real;
     return WEIR_OK;
@@ -374,7 +360,7 @@ static weir_status parse_value(settings *set, const option *o, const char *text,
 /* One option=value; `at` is where it stands in the spec. */
 static weir_status parse_option(lab_stream *s, char *text, int64_t at, weir_error *err) {
     char *value = strchr(text, '=');
-    if (!value) return fail(err, WEIR_ERR_SPEC, at, "'%s' is not option=value", text);
+    if (!value) return lab_error(err, WEIR_ERR_SPEC, at, "'%s' is not option=value", text);
     *value++ = 0;
     for (const option *o = s->kind->options; o->name; o++) {
         if (strcmp(o->name, text) != 0) continue;
@@ -382,7 +368,7 @@ static weir_status parse_option(lab_stream *s, char *text, int64_t at, weir_erro
         if (status && err) err->offset = at + (value - text);
         return status;
     }
-    return fail(err, WEIR_ERR_SPEC, at, "%s has no option '%s'", s->kind->name, text);
+    return lab_error(err, WEIR_ERR_SPEC, at, "%s has no option '%s'", s->kind->name, text);
 }
 
 static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
@@ -390,10 +376,11 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
     if (options) *options++ = 0;
     const lab_real *real = lab_real_find(spec);
     s->kind = real ? &real_kind : find_kind(spec);
-    if (!s->kind) return fail(err, WEIR_ERR_SPEC, 0, "no stream is called '%s'", spec);
+    if (!s->kind) return lab_error(err, WEIR_ERR_SPEC, 0, "no stream is called '%s'", spec);
     if (real)
-        return options ? fail(err, WEIR_ERR_SPEC, options - spec, "'%s' takes no options", spec)
-                       : real_open(s, real, err);
+        return options
+                   ? lab_error(err, WEIR_ERR_SPEC, options - spec, "'%s' takes no options", spec)
+                   : real_open(s, real, err);
     while (options && *options) {
         char *next = strchr(options, ',');
         if (next) *next++ = 0;
@@ -402,7 +389,7 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
         options = next;
     }
     if (s->kind != find_kind("file") && !s->set.n)
-        return fail(err, WEIR_ERR_SPEC, -1, "%s needs n=", s->kind->name);
+        return lab_error(err, WEIR_ERR_SPEC, -1, "%s needs n=", s->kind->name);
     return s->kind->open(s, err);
 }
 
@@ -412,7 +399,7 @@ weir_status lab_stream_new(lab_stream **out, const char *spec, uint64_t seed, we
     char *copy = strdup(spec);
     weir_status status;
     if (!s || !copy) {
-        status = fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+        status = lab_error(err, WEIR_ERR_MEMORY, -1, "out of memory");
         goto done;
     }
     s->set.s = -1; /* 0 is an exponent */
@@ -462,7 +449,7 @@ weir_status lab_stream_collect(uint64_t **ids, size_t *count, const char *spec, 
             if (all) room *= 2;
             uint64_t *larger = realloc(all, room * sizeof *all);
             if (!larger) {
-                status = fail(err, WEIR_ERR_MEMORY, -1, "no memory for %zu ids", room);
+                status = lab_error(err, WEIR_ERR_MEMORY, -1, "no memory for %zu ids", room);
                 break;
             }
             all = larger;

@@ -68,6 +68,7 @@ typedef struct {
     bool log_x, log_y;
     lab_style style;
     const char *y_range; /* "[0:100]" or NULL */
+    size_t claim;        /* number of the claim that it shows: what was found is its caption */
 } lab_figure;
 
 /* --- a unit of work, as the run function sees it ------------------------------- */
@@ -160,8 +161,6 @@ struct lab_experiment {
     /* What a unit costs (default: size) and the memory it needs (default: little). */
     double (*cost)(const lab_case *c, double size, double scale);
     double (*memory)(const lab_case *c, double size, double scale);
-    /* The one sentence under the figures, with the numbers found. */
-    void (*finding)(const lab_result *result, lab_words *words);
 };
 
 /* The source file of an entry: results are cached by what it contains. */

@@ -119,17 +119,16 @@ static void put_figures(const lab_session *s, const lab_result *r, FILE *out) {
     const lab_experiment *e = r->experiment;
     char path[1200];
     lab_words words;
-    lab_result_finding(r, &words);
     for (size_t i = 0; i < lab_figure_count(e); i++) {
+        lab_result_finding(r, i, &words);
         snprintf(path, sizeof path, "%s/%s-%zu.svg", s->out, e->name, i + 1);
         fprintf(out, "<figure id=\"%s-%zu\">\n", e->name, i + 1);
         if (!put_svg(path, out))
             put_paragraph("small", "", "The figure was not drawn: gnuplot is not installed.", out);
         fputs("<figcaption>", out);
-        put_html(i ? e->figures[i].title : words.text, out);
+        put_html(words.text, out);
         fputs("</figcaption></figure>\n", out);
     }
-    if (!lab_figure_count(e)) put_paragraph("", "<b>Found.</b> ", words.text, out);
 }
 
 static void put_claims(const lab_result *r, FILE *out) {

@@ -15,7 +15,7 @@
 #include "lab_error.h"
 #include "lab_run.h"
 
-enum { MOST_PANELS = 16, FEW_POINTS = 16, WIDTH = 760, HEIGHT = 400, SMALL_HEIGHT = 330 };
+enum { MOST_PANELS = 16, FEW_POINTS = 16, WIDTH = 640, HEIGHT = 380, SMALL_HEIGHT = 300 };
 
 extern char **environ;
 
@@ -117,7 +117,7 @@ static void put_curve(const plot *p, const curve *k, size_t block, size_t i, boo
             colour);
     put_text(title, p->out);
     if (k->bars && few)
-        fprintf(p->out, ", \\\n  $d%zu using 1:2:3:4 with yerrorbars lc rgb '%s' pt 0 notitle",
+        fprintf(p->out, ", \\\n  $d%zu using 1:2:3:4 with yerrorbars lc rgb '%s' pt 7 ps 0 notitle",
                 block, colour);
     if (k->papers)
         fprintf(p->out, ", \\\n  $p%zu using 1:2 with points lc rgb '%s' pt 6 ps 1.2 lw 2 notitle",
@@ -207,13 +207,13 @@ static void put_script(const lab_result *r, const lab_figure *f, const char *pat
     size_t lines = (count + columns - 1) / columns;
     plot p = {.r = r, .f = f, .x = f->x ? lab_column_index(r->experiment, f->x) : 0, .out = out};
     fprintf(out,
-            "set terminal svg noenhanced size %d,%zu dynamic font 'sans-serif,13' name '%s'\n"
+            "set terminal svg noenhanced size %d,%zu dynamic font 'sans-serif,14' name '%s'\n"
             "set output ",
             WIDTH, lines > 1 ? lines * SMALL_HEIGHT : (size_t)HEIGHT,
             drawing_name(r, f, name, sizeof name));
     put_text(path, out);
     fputs("\nset border 3\nset tics nomirror\nset grid ytics lw 0.5\n"
-          "set key below samplen 2 spacing 1.1\nset format x '%.0s%c'\n",
+          "set key outside below height 0.5 samplen 2 spacing 1.1\nset format x '%.0s%c'\n",
           out);
     if (count > 1) fprintf(out, "set multiplot layout %zu,%zu\n", lines, columns);
     for (size_t i = 0; i < count; i++) {
@@ -269,6 +269,7 @@ static bool ink(const char *path, const char *name) {
         const char *from, *to;
         bool named;
     } changes[] = {{"black", "var(--ink, black)", false},
+                   {"white", "var(--paper, white)", false},
                    {"rgb(  0,   0,   0)", "var(--ink, black)", false},
                    {"gray", "var(--line, gray)", false},
                    {"gpDot", "gpDot", true},

@@ -6,13 +6,21 @@
 #include <string.h>
 
 #include "lab_rng.h"
+#include "lab_truth.h"
+
+/* A bit for each id of the universe, or a table of those that come: the smaller. */
+static uint64_t universe_worth_a_bitmap(const lab_stream *stream) {
+    uint64_t universe = lab_stream_universe(stream), length = lab_stream_length(stream);
+    return universe / 8 / LAB_SET_BYTES <= length ? universe : 0;
+}
 
 weir_status lab_race_start(lab_race *race, lab_unit *unit, const char *stream) {
     memset(race, 0, offsetof(lab_race, ids));
     race->unit = unit;
     race->status = lab_stream_new(&race->stream, stream, unit->seed, &unit->error);
     if (race->status) return race->status;
-    race->status = lab_firsts_new(&race->truth, lab_stream_universe(race->stream), &unit->error);
+    race->status =
+        lab_firsts_new(&race->truth, universe_worth_a_bitmap(race->stream), &unit->error);
     return race->status;
 }
 

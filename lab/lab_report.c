@@ -62,7 +62,7 @@ static weir_status write_index(const lab_session *s, lab_result *const *results,
     for (size_t i = 0; i < count; i++) {
         const lab_experiment *e = results[i]->experiment;
         lab_words words;
-        lab_result_finding(results[i], &words);
+        lab_result_finding(results[i], 0, &words);
         fprintf(out, "| [%s](%s.md) | %s | %s | %s | %s |\n", e->title, e->name, e->source,
                 results[i]->full ? "full" : "quick",
                 lab_verdict_text(lab_result_judge(results[i]).verdict), words.text);

@@ -209,8 +209,9 @@ lab_judgement lab_result_judge(const lab_result *r) {
     return j;
 }
 
-void lab_result_finding(const lab_result *r, lab_words *words) {
+void lab_result_finding(const lab_result *r, size_t i, lab_words *words) {
+    const lab_claim *claims = r->experiment->claims;
+    size_t claim = r->experiment->figures[i].claim;
     words->text[0] = 0;
-    if (r->experiment->finding) r->experiment->finding(r, words);
-    else if (r->experiment->claims) lab_claim_holds(r, r->experiment->claims, words);
+    if (claims && claims[claim].text) lab_claim_holds(r, &claims[claim], words);
 }

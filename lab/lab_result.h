@@ -57,8 +57,8 @@ lab_judgement lab_result_judge(const lab_result *result);
 
 bool lab_claim_holds(const lab_result *result, const lab_claim *claim, lab_words *found);
 
-/* The sentence for the figures: the experiment's own, or its first claim's. */
-void lab_result_finding(const lab_result *result, lab_words *words);
+/* The one sentence under figure i: what was found for the claim that it shows. */
+void lab_result_finding(const lab_result *result, size_t i, lab_words *words);
 
 const char *lab_verdict_text(lab_verdict verdict);
 

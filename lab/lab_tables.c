@@ -223,10 +223,11 @@ void lab_table_markdown(const lab_result *r, FILE *out) {
     fprintf(out, "# %s\n\n%s. Verdict: **%s**", e->title, e->source, lab_verdict_text(j.verdict));
     if (j.numbers) fprintf(out, " (%u of %u printed numbers agree)", j.within, j.numbers);
     fprintf(out, ".\n\n%s\n\n%s\n\n", e->claim, e->method);
-    lab_result_finding(r, &words);
-    for (size_t i = 0; i < lab_figure_count(e); i++)
-        fprintf(out, "![%s](%s-%zu.svg)\n\n", e->figures[i].title, e->name, i + 1);
-    fprintf(out, "%s\n\n", words.text);
+    for (size_t i = 0; i < lab_figure_count(e); i++) {
+        lab_result_finding(r, i, &words);
+        fprintf(out, "![%s](%s-%zu.svg)\n\n%s\n\n", e->figures[i].title, e->name, i + 1,
+                words.text);
+    }
     put_table(&t, r);
     fputc('\n', out);
     for (const lab_claim *claim = e->claims; claim && claim->text; claim++) {

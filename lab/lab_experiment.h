@@ -52,10 +52,14 @@ typedef struct {
     const char *stream, *filter; /* specs, for the run function's use */
     double p[LAB_PARAMS];        /* numbers, likewise */
     lab_when when;
-    const double *paper; /* its numbers by column, NAN where none, for the last row; or NULL */
+    /* The paper's numbers by column, NAN where it prints none; NULL: none at all.
+     * For the last row, or for each of the first paper_rows rows. */
+    const double (*paper)[LAB_MOST_COLUMNS];
+    size_t paper_rows;
 } lab_case;
 
-#define LAB_PAPER(...) ((const double[LAB_MOST_COLUMNS]){__VA_ARGS__})
+#define LAB_PAPER(...) ((const double[][LAB_MOST_COLUMNS]){{__VA_ARGS__}})
+#define LAB_PAPER_ROWS(...) ((const double[][LAB_MOST_COLUMNS]){__VA_ARGS__})
 
 typedef enum { LAB_LINES, LAB_POINTS, LAB_BARS } lab_style;
 

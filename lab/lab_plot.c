@@ -78,11 +78,12 @@ static void put_point(const plot *p, curve *k, size_t c, size_t row) {
 }
 
 static void put_papers(const plot *p, curve *k, size_t c) {
-    const double *paper = p->r->experiment->cases[c].paper;
-    if (!paper || !(paper[k->column] == paper[k->column])) return;
-    fprintf(p->out, "%.10g %.10g\n", value_at(p, c, p->r->cells[c].rows - 1, p->x),
-            paper[k->column]);
-    k->papers++;
+    for (size_t row = 0; row < p->r->cells[c].rows; row++) {
+        double paper = lab_result_paper(p->r, c, row, k->column);
+        if (!(paper == paper)) continue;
+        fprintf(p->out, "%.10g %.10g\n", value_at(p, c, row, p->x), paper);
+        k->papers++;
+    }
 }
 
 /* The two data blocks of a curve: ours and the paper's. */

@@ -161,27 +161,33 @@ bool lab_say(lab_words *words, bool holds, const char *format, ...) {
     return holds;
 }
 
-static bool compare(const lab_result *r, size_t c, size_t column, lab_match *match) {
+double lab_result_paper(const lab_result *r, size_t c, size_t row, size_t column) {
     const lab_case *at = &r->experiment->cases[c];
+    if (!at->paper || r->experiment->columns[column].given) return NAN;
+    if (at->paper_rows) return row < at->paper_rows ? at->paper[row][column] : NAN;
+    return row + 1 == r->cells[c].rows ? at->paper[0][column] : NAN;
+}
+
+bool lab_result_compare(const lab_result *r, size_t c, size_t row, size_t column,
+                        lab_match *match) {
     const lab_column *of = &r->experiment->columns[column];
     const lab_cells *cells = &r->cells[c];
-    if (!at->paper || of->given || !cells->rows || !(at->paper[column] == at->paper[column]))
-        return false;
-    size_t cell = (cells->rows - 1) * r->column_count + column;
-    match->c = c;
-    match->column = column;
+    double paper = row < cells->rows ? lab_result_paper(r, c, row, column) : NAN;
+    if (!(paper == paper)) return false;
+    size_t cell = row * r->column_count + column;
+    double noise = DEVIATIONS * cells->sd[cell] * sqrt(1 + 1.0 / cells->seeds);
+    *match = (lab_match){.c = c, .row = row, .column = column, .paper = paper};
     match->ours = cells->mean[cell];
-    match->paper = at->paper[column];
-    match->allowed = of->within + of->within_share * fabs(match->paper) +
-                     DEVIATIONS * cells->sd[cell] * sqrt(1 + 1.0 / cells->seeds);
-    match->within = fabs(match->ours - match->paper) <= match->allowed * (1 + 1e-12);
+    match->allowed = of->within + of->within_share * fabs(paper) + noise;
+    match->within = fabs(match->ours - paper) <= match->allowed * (1 + 1e-12);
     return true;
 }
 
 bool lab_result_match(const lab_result *r, size_t i, lab_match *match) {
     for (size_t c = 0; c < r->case_count; c++)
-        for (size_t column = 0; column < r->column_count; column++)
-            if (compare(r, c, column, match) && i-- == 0) return true;
+        for (size_t row = 0; row < r->cells[c].rows; row++)
+            for (size_t column = 0; column < r->column_count; column++)
+                if (lab_result_compare(r, c, row, column, match) && i-- == 0) return true;
     return false;
 }
 

@@ -33,11 +33,18 @@ size_t lab_column_index(const lab_experiment *experiment, const char *name);
 
 /* One printed number beside ours. */
 typedef struct {
-    size_t c, column;
+    size_t c, row, column;
     double ours, paper;
     double allowed; /* how far apart they may be */
     bool within;
 } lab_match;
+
+/* The paper's number for a cell; NAN if it prints none. */
+double lab_result_paper(const lab_result *result, size_t c, size_t row, size_t column);
+
+/* Compare a cell with it; false if there is none. */
+bool lab_result_compare(const lab_result *result, size_t c, size_t row, size_t column,
+                        lab_match *match);
 
 /* Compare number i of those printed in the paper; false past the last. */
 bool lab_result_match(const lab_result *result, size_t i, lab_match *match);

@@ -45,13 +45,6 @@ static bool shows_all_rows(const lab_result *r) {
     return rows <= MANY_ROWS;
 }
 
-static double paper_number(const lab_result *r, size_t c, size_t row, size_t column) {
-    const double *paper = r->experiment->cases[c].paper;
-    return paper && row + 1 == r->cells[c].rows && !r->experiment->columns[column].given
-               ? paper[column]
-               : NAN;
-}
-
 static double cell_mean(const lab_result *r, size_t c, size_t row, size_t column) {
     return r->cells[c].mean[row * r->column_count + column];
 }
@@ -83,7 +76,7 @@ static void csv_row(const lab_result *r, size_t c, size_t row, FILE *out) {
         csv_number(cell_mean(r, c, row, i), out);
         if (r->experiment->columns[i].given) continue;
         csv_number(cell_spread(r, c, row, i), out);
-        if (has_paper(r, i)) csv_number(paper_number(r, c, row, i), out);
+        if (has_paper(r, i)) csv_number(lab_result_paper(r, c, row, i), out);
     }
     fputc('\n', out);
 }
@@ -185,10 +178,8 @@ static void put_row(const table *t, const lab_result *r, size_t c, size_t row) {
         put_value(t, r, c, row, i);
         if (!has_paper(r, i)) continue;
         const char *class = "n p";
-        for (size_t n = 0; lab_result_match(r, n, &match); n++)
-            if (match.c == c && match.column == i && row + 1 == r->cells[c].rows)
-                class = match.within ? "n p in" : "n p off";
-        put_cell(t, "td", class, lab_print_number(text, paper_number(r, c, row, i)));
+        if (lab_result_compare(r, c, row, i, &match)) class = match.within ? "n p in" : "n p off";
+        put_cell(t, "td", class, lab_print_number(text, lab_result_paper(r, c, row, i)));
     }
     end_row(t);
 }
@@ -273,7 +264,7 @@ static void json_row(const lab_result *r, size_t c, size_t row, FILE *out) {
         snprintf(name, sizeof name, "%s_ci", column);
         json_number(name, cell_spread(r, c, row, i), out);
         snprintf(name, sizeof name, "%s_paper", column);
-        if (has_paper(r, i)) json_number(name, paper_number(r, c, row, i), out);
+        if (has_paper(r, i)) json_number(name, lab_result_paper(r, c, row, i), out);
     }
     fputc('}', out);
 }

@@ -61,6 +61,7 @@ typedef struct {
 #define LAB_PAPER(...) ((const double[][LAB_MOST_COLUMNS]){{__VA_ARGS__}})
 #define LAB_PAPER_ROWS(...) ((const double[][LAB_MOST_COLUMNS]){__VA_ARGS__})
 
+/* Points are all rows of all cases, with the line y = x: one value against another. */
 typedef enum { LAB_LINES, LAB_POINTS, LAB_BARS } lab_style;
 
 typedef struct {
@@ -170,7 +171,7 @@ struct lab_experiment {
 /* The source file of an entry: results are cached by what it contains. */
 #define LAB_FILE __FILE__
 
-extern const lab_experiment lab_exp_reservoir[];
+extern const lab_experiment lab_exp_stable[], lab_exp_reservoir[], lab_exp_ours[];
 
 /* All experiments, in the order of the report; NULL past the last. */
 const lab_experiment *lab_experiment_at(size_t i);

@@ -1,7 +1,9 @@
 /* lab_experiments.c - the list of all experiments, in the order of the report. */
 #include "lab_experiment.h"
 static const lab_experiment *const all[] = {
+    lab_exp_stable,
     lab_exp_reservoir,
+    lab_exp_ours,
 };
 const lab_experiment *lab_experiment_at(size_t i) {
     for (size_t list = 0; list < sizeof all / sizeof *all; list++)

@@ -109,7 +109,7 @@ static void put_curve(const plot *p, const curve *k, size_t block, size_t i, boo
     if (!p->f->by_case) snprintf(title, sizeof title, "%s", e->columns[k->column].title);
     else if (!several) snprintf(title, sizeof title, "%s", e->cases[k->c].label);
     else snprintf(title, sizeof title, "%s, %s", e->cases[k->c].label, e->columns[k->column].title);
-    bool points = p->f->style == LAB_POINTS, few = k->points <= FEW_POINTS;
+    bool points = p->f->style == LAB_POINTS, few = !points && k->points <= FEW_POINTS;
     fprintf(p->out, "%s$d%zu using 1:2 with %s lc rgb '%s' lw 2 pt 7 ps 0.5 title ",
             i ? ", \\\n  " : "plot ", block,
             points ? "points"
@@ -143,6 +143,8 @@ static void put_lines(plot *p) {
     for (size_t i = 0; i < count; i++) put_data(p, &curves[i]);
     for (size_t i = 0; i < count; i++)
         if (curves[i].points) put_curve(p, &curves[i], first + i, drawn++, p->f->y[1] != NULL);
+    if (drawn && p->f->style == LAB_POINTS)
+        fputs(", x with lines lc rgb 'gray' dt 2 title \"equal\"", p->out);
     fputs(drawn ? "\n" : "plot [0:1][0:1] NaN notitle\n", p->out);
 }
 

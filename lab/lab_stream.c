@@ -43,55 +43,15 @@
 #include <string.h>
 
 #include "lab_error.h"
-#include "lab_file.h"
-#include "lab_zipf.h"
+#include "lab_stream_internal.h"
 
 #define ONE_32 ((uint64_t)1 << 32)
 #define MOST_LEVELS 40
 #define LABELS_PER_MEAN 37
 
-typedef enum { COUNT, REAL, WORD, TEXT } option_type;
-
-typedef struct {
-    const char *name;
-    option_type type;
-    size_t field;        /* offset in the stream's settings */
-    double low, high;    /* range of a COUNT or REAL */
-    const char *choices; /* of a WORD: "random|first" */
-} option;
-
-typedef struct {
-    uint64_t n, universe, domain, u, l;
-    double distinct, s, lambda, b, v;
-    uint64_t order, split;
-    char path[512], columns[32];
-} settings;
-
-typedef struct kind {
-    const char *name;
-    weir_status (*open)(lab_stream *, weir_error *);
-    size_t (*next)(lab_stream *, uint64_t *, size_t);
-    const option *options;
-} kind;
-
-struct lab_stream {
-    const kind *kind;
-    settings set;
-    uint64_t seed, drawn, universe;
-    lab_rng places, labels; /* which positions; which ids */
-    lab_zipf zipf;
-    uint64_t block[LAB_ZIPF_BLOCK]; /* zipf: ranks drawn ahead */
-    size_t block_at, block_end;
-    uint64_t arrive;          /* poisson: an arrival if a word is below; 0 if always */
-    uint64_t bias;            /* bmodel: b in 32 binary places */
-    uint64_t leaf, left, due; /* finest interval: number, positions and arrivals left */
-    lab_file *file;
-};
-
 /* --- uniform ---------------------------------------------------------------- */
 
-/* The share of distinct ids expected in n draws of a universe. */
-static double expected_share(double universe, double n) {
+double lab_expected_share(double universe, double n) {
     if (universe <= 1) return 1 / n;
     double exponent = n * lab_log1p(-1 / universe);
     if (exponent < -700) exponent = -700;
@@ -102,10 +62,11 @@ static double expected_share(double universe, double n) {
  * universe, so halve the stretch that holds it. */
 static uint64_t solve_universe(uint64_t n, double share) {
     uint64_t low = 0, high = 1;
-    while (expected_share((double)high, (double)n) < share && high < (UINT64_C(1) << 50)) high *= 2;
+    while (lab_expected_share((double)high, (double)n) < share && high < (UINT64_C(1) << 50))
+        high *= 2;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (expected_share((double)middle, (double)n) < share) low = middle;
+        if (lab_expected_share((double)middle, (double)n) < share) low = middle;
         else high = middle;
     }
     return high;
@@ -176,7 +137,7 @@ static size_t poisson_next(lab_stream *s, uint64_t *ids, size_t n) {
 }
 
 static weir_status bmodel_open(lab_stream *s, weir_error *err) {
-    const settings *set = &s->set;
+    const stream_settings *set = &s->set;
     if (!(set->b > 0 && set->v > 0 && set->u))
         return lab_error(err, WEIR_ERR_SPEC, -1, "bmodel needs b=, v= and u=");
     double densest = set->v;
@@ -262,45 +223,51 @@ static weir_status real_open(lab_stream *s, const lab_real *real, weir_error *er
 
 /* --- the table of kinds and the parsing of specs -------------------------------- */
 
-#define FIELD(name) offsetof(settings, name)
+#define FIELD(name) offsetof(stream_settings, name)
 #define LONGEST 1e12
 #define OPTION_N                                                                                   \
-    { "n", COUNT, FIELD(n), 1, LONGEST, NULL }
+    { "n", STREAM_COUNT, FIELD(n), 1, LONGEST, NULL }
 #define OPTION_U                                                                                   \
-    { "u", COUNT, FIELD(u), 1, LONGEST, NULL }
+    { "u", STREAM_COUNT, FIELD(u), 1, LONGEST, NULL }
 
-static const option uniform_options[] = {OPTION_N,
-                                         {"universe", COUNT, FIELD(universe), 1, 1e15, NULL},
-                                         {"distinct", REAL, FIELD(distinct), 1e-9, 0.9999, NULL},
-                                         {0}};
-static const option zipf_options[] = {OPTION_N,
-                                      {"s", REAL, FIELD(s), 0, 10, NULL},
-                                      {"domain", COUNT, FIELD(domain), 1, LONGEST, NULL},
-                                      {0}};
-static const option poisson_options[] = {
-    OPTION_N, OPTION_U, {"lambda", REAL, FIELD(lambda), 1e-9, 1, NULL}, {0}};
-static const option bmodel_options[] = {OPTION_N,
-                                        OPTION_U,
-                                        {"b", REAL, FIELD(b), 0.5, 1, NULL},
-                                        {"l", COUNT, FIELD(l), 0, MOST_LEVELS, NULL},
-                                        {"v", REAL, FIELD(v), 1e-9, 1, NULL},
-                                        {"order", WORD, FIELD(order), 0, 0, "random|first"},
-                                        {0}};
-static const option file_options[] = {{"path", TEXT, FIELD(path), 0, 512, NULL},
-                                      {"columns", TEXT, FIELD(columns), 0, 32, NULL},
-                                      {"split", WORD, FIELD(split), 0, 0, "tab|space"},
-                                      {0}};
+static const stream_option uniform_options[] = {
+    OPTION_N,
+    {"universe", STREAM_COUNT, FIELD(universe), 1, 1e15, NULL},
+    {"distinct", STREAM_REAL, FIELD(distinct), 1e-9, 0.9999, NULL},
+    {0}};
+static const stream_option zipf_options[] = {
+    OPTION_N,
+    {"s", STREAM_REAL, FIELD(s), 0, 10, NULL},
+    {"domain", STREAM_COUNT, FIELD(domain), 1, LONGEST, NULL},
+    {0}};
+static const stream_option poisson_options[] = {
+    OPTION_N, OPTION_U, {"lambda", STREAM_REAL, FIELD(lambda), 1e-9, 1, NULL}, {0}};
+static const stream_option bmodel_options[] = {
+    OPTION_N,
+    OPTION_U,
+    {"b", STREAM_REAL, FIELD(b), 0.5, 1, NULL},
+    {"l", STREAM_COUNT, FIELD(l), 0, MOST_LEVELS, NULL},
+    {"v", STREAM_REAL, FIELD(v), 1e-9, 1, NULL},
+    {"order", STREAM_WORD, FIELD(order), 0, 0, "random|first"},
+    {0}};
+static const stream_option file_options[] = {
+    {"path", STREAM_TEXT, FIELD(path), 0, 512, NULL},
+    {"columns", STREAM_TEXT, FIELD(columns), 0, 32, NULL},
+    {"split", STREAM_WORD, FIELD(split), 0, 0, "tab|space"},
+    {0}};
 
-static const kind kinds[] = {{"uniform", uniform_open, uniform_next, uniform_options},
-                             {"zipf", zipf_open, zipf_next, zipf_options},
-                             {"poisson", poisson_open, poisson_next, poisson_options},
-                             {"bmodel", bmodel_open, bmodel_next, bmodel_options},
-                             {"file", file_open, file_next, file_options}};
-static const kind real_kind = {"real", NULL, file_next, NULL};
+static const stream_kind kinds[] = {{"uniform", uniform_open, uniform_next, uniform_options, NULL},
+                                    {"zipf", zipf_open, zipf_next, zipf_options, NULL},
+                                    {"poisson", poisson_open, poisson_next, poisson_options, NULL},
+                                    {"bmodel", bmodel_open, bmodel_next, bmodel_options, NULL},
+                                    {"file", file_open, file_next, file_options, NULL}};
+static const stream_kind real_kind = {"real", NULL, file_next, NULL, NULL};
 
-static const kind *find_kind(const char *name) {
+static const stream_kind *find_kind(const char *name) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kinds[i].name, name)) return &kinds[i];
+    for (size_t i = 0; lab_tagged_kinds[i].name; i++)
+        if (!strcmp(lab_tagged_kinds[i].name, name)) return &lab_tagged_kinds[i];
     return NULL;
 }
 
@@ -327,32 +294,33 @@ static int parse_word(const char *text, const char *choices) {
     return -1;
 }
 
-static weir_status parse_value(settings *set, const option *o, const char *text, weir_error *err) {
+static weir_status parse_value(stream_settings *set, const stream_option *o, const char *text,
+                               weir_error *err) {
     void *field = (char *)set + o->field;
     uint64_t count = 0;
     double real = 0;
     weir_status status = WEIR_OK;
-    if (o->type == TEXT) {
+    if (o->type == STREAM_TEXT) {
         if (strlen(text) >= (size_t)o->high)
             return lab_error(err, WEIR_ERR_RANGE, 0, "%s is too long", o->name);
         strcpy(field, text);
         return WEIR_OK;
     }
-    if (o->type == WORD) {
+    if (o->type == STREAM_WORD) {
         int word = parse_word(text, o->choices);
         *(uint64_t *)field = (uint64_t)word;
         return word >= 0 ? WEIR_OK
                          : lab_error(err, WEIR_ERR_SPEC, 0, "%s='%s' is none of %s", o->name, text,
                                      o->choices);
     }
-    if (o->type == COUNT) status = weir_parse_count(text, &count, err);
+    if (o->type == STREAM_COUNT) status = weir_parse_count(text, &count, err);
     else status = parse_real(text, &real, err);
     if (status) return status;
-    double value = o->type == COUNT ? (double)count : real;
+    double value = o->type == STREAM_COUNT ? (double)count : real;
     if (!(value >= o->low && value <= o->high))
         return lab_error(err, WEIR_ERR_RANGE, 0, "%s=%s is not in %g..%g", o->name, text, o->low,
                          o->high);
-    if (o->type == COUNT) *(uint64_t *)field = count;
+    if (o->type == STREAM_COUNT) *(uint64_t *)field = count;
     else *(double *)field = real;
     return WEIR_OK;
 }
@@ -362,7 +330,7 @@ static weir_status parse_option(lab_stream *s, char *text, int64_t at, weir_erro
     char *value = strchr(text, '=');
     if (!value) return lab_error(err, WEIR_ERR_SPEC, at, "'%s' is not option=value", text);
     *value++ = 0;
-    for (const option *o = s->kind->options; o->name; o++) {
+    for (const stream_option *o = s->kind->options; o->name; o++) {
         if (strcmp(o->name, text) != 0) continue;
         weir_status status = parse_value(&s->set, o, value, err);
         if (status && err) err->offset = at + (value - text);
@@ -421,6 +389,13 @@ void lab_stream_free(lab_stream *s) {
 }
 
 size_t lab_stream_next(lab_stream *s, uint64_t *ids, size_t n) {
+    return lab_stream_next_tagged(s, ids, NULL, n);
+}
+
+const char *lab_stream_tag(const lab_stream *s) { return s->kind->tag; }
+
+size_t lab_stream_next_tagged(lab_stream *s, uint64_t *ids, uint64_t *tags, size_t n) {
+    s->tags = tags;
     if (!s->file && n > s->set.n - s->drawn) n = (size_t)(s->set.n - s->drawn);
     size_t got = n ? s->kind->next(s, ids, n) : 0;
     s->drawn += got;

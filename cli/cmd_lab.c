@@ -18,6 +18,8 @@ enum {
     LAB_JSON,
     LAB_SEED,
     LAB_COUNT,
+    LAB_TRUTH,
+    LAB_MEMORY,
     LAB_PROGRESS,
     LAB_QUIET
 };
@@ -27,7 +29,7 @@ enum {
 typedef struct {
     lab_session session;
     bool json;
-    uint64_t seed, count;
+    lab_stream_call stream;
     progress_mode progress;
 } lab_call;
 
@@ -61,8 +63,7 @@ static void show_line(void *context, const char *line) {
 
 /* --- the actions ------------------------------------------------------------------------ */
 
-static int end_by_signal(const lab_call *call, const lab_outcome *outcome) {
-    (void)outcome;
+static int end_by_signal(const lab_call *call) {
     cli_warn("stopped; what was done is in '%s', and the same command goes on from there",
              call->session.out);
     return 128 + stop_signal;
@@ -74,7 +75,7 @@ static int run_experiments(lab_call *call, int count, char **names) {
     weir_status status = lab_run(&call->session, count, names, call->json, stdout, &outcome, &err);
     progress_clear();
     if (status) return cli_error("%s", err.message);
-    if (outcome.stopped) return end_by_signal(call, &outcome);
+    if (outcome.stopped) return end_by_signal(call);
     int code = cli_finish_stdout();
     if (code != EXIT_DONE) return code;
     cli_warn("%u experiments, %u of %u units of work were there already; 'weir lab report --out "
@@ -101,8 +102,8 @@ static int write_stream(lab_call *call, int count, char **operands) {
     weir_error err;
     if (count != 1)
         return cli_error("name one stream, such as 'weir lab stream zipf:n=1M,s=1,domain=100K'");
-    weir_status status =
-        lab_write_stream(&call->session, operands[0], call->seed, call->count, &err);
+    call->stream.spec = operands[0];
+    weir_status status = lab_write_stream(&call->session, &call->stream, &err);
     progress_clear();
     if (stop_signal) return 128 + stop_signal;
     return status ? cli_error("%s", err.message) : cli_finish_stdout();
@@ -127,6 +128,13 @@ static int parse_number(const char *name, const char *text, uint64_t low, uint64
     return EXIT_DONE;
 }
 
+static int parse_memory(const char *text, uint64_t *bytes) {
+    weir_error err;
+    if (weir_parse_size(text, bytes, &err) != WEIR_OK)
+        return cli_error("--memory: %s", err.message);
+    return *bytes >= 1 << 20 ? EXIT_DONE : cli_error("--memory %s is less than 1M", text);
+}
+
 static int take_option(lab_call *call, int id, const char *value) {
     uint64_t number = 0;
     int code = EXIT_DONE;
@@ -149,10 +157,16 @@ static int take_option(lab_call *call, int id, const char *value) {
         call->json = true;
         break;
     case LAB_SEED:
-        code = parse_number("seed", value, 0, UINT64_MAX, &call->seed);
+        code = parse_number("seed", value, 0, UINT64_MAX, &call->stream.seed);
         break;
     case LAB_COUNT:
-        code = parse_number("count", value, 1, UINT64_MAX, &call->count);
+        code = parse_number("count", value, 1, UINT64_MAX, &call->stream.limit);
+        break;
+    case LAB_TRUTH:
+        call->stream.truth = true;
+        break;
+    case LAB_MEMORY:
+        code = parse_memory(value, &call->stream.memory);
         break;
     case LAB_PROGRESS:
         call->progress = PROGRESS_ON;
@@ -169,7 +183,7 @@ static int take_option(lab_call *call, int id, const char *value) {
 
 static int run_lab(int argc, char **argv) {
     opt_parser parser;
-    lab_call call = {.seed = 1};
+    lab_call call = {.stream = {.seed = 1, .memory = 256 << 20}};
     call.session = (lab_session){.out = "lab-results",
                                  .stop = &stop_signal,
                                  .progress = show_progress,
@@ -217,6 +231,11 @@ static const opt_entry lab_table[] = {
      "The seed of the stream: the same seed gives the same stream on every machine.", NULL},
     {LAB_COUNT, "count", 'n', OPT_VALUE, "N", NULL, "all", "Streams", true,
      "Write only the first N records.", NULL},
+    {LAB_TRUTH, "truth", 0, OPT_FLAG, NULL, NULL, NULL, "Streams", true,
+     "Write 1 and a tab before a record that comes for the first time, else 0.", NULL},
+    {LAB_MEMORY, "memory", 0, OPT_VALUE, "SIZE", NULL, "256M", "Streams", false,
+     "The most that finding the truth may take, besides one bit a record.",
+     "What does not fit is sorted on disk, in `$TMPDIR` or /tmp: 16 bytes a record."},
     {LAB_PROGRESS, "progress", 0, OPT_FLAG, NULL, NULL, NULL, "Messages", false,
      "Show progress even if standard error is not a terminal.", NULL},
     {LAB_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, "Messages", true,
@@ -235,6 +254,26 @@ static const opt_section lab_sections[] = {
      "= report\nMake tables and figures of all that the folder has, report.md, and report.html: "
      "one page with everything in it.\n\n"
      "= stream SPEC\nWrite a stream to standard output, a record a line."},
+    {"STREAMS",
+     "Counts take K, M, G; shares a % sign.\n\n"
+     "= uniform:n=,universe=\nEvery id below the universe alike. `distinct=30%` in place of "
+     "`universe=` finds the universe in which that share of the records is distinct.\n\n"
+     "= zipf:n=,s=,domain=\nRank k with a probability proportional to k^-s.\n\n"
+     "= poisson:n=,lambda=,u=\n"
+     "= bmodel:n=,b=,l=,v=,u=,order=\nThe thesis's streams of 3.5.1.\n\n"
+     "= importance:n=,repeat=,law=,levels=\nWith an importance from 1 to 50 (or `levels`) before "
+     "each id; `law` is how often an id comes by its importance: uniform, proportional or "
+     "inverse.\n\n"
+     "= burst:n=,universe=,rate=,factor=\nWith the time slot before each id: `rate` records a "
+     "slot, `factor` times as many in the middle third.\n\n"
+     "= producers:n=,universe=,producers=,fanout=,local=\nWith the producer before each id; a "
+     "share `local` of its records are ids of its own, the others of its neighbours.\n\n"
+     "= records:n=,d=,least=,share=\nRecords of d attributes; a share of them are near-copies of "
+     "another, in `least` to d attributes. Says how many pairs agree in how many.\n\n"
+     "= file:path=,columns=,split=\nThe hashes of the lines of a file or of columns (4, 2-5, 1+7), "
+     "split by tab or space.\n\n"
+     "= weblog, repo_urls, trending, recommendations, block_trace, flows, package_titles\nThe "
+     "real streams, from `WEIR_DATA`."},
     {"VERDICTS",
      "A verdict is computed. `reproduced`: every printed number of the paper is within tolerance "
      "of ours (three standard deviations of one more run, and what rounding leaves open), and "

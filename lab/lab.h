@@ -48,9 +48,16 @@ weir_status lab_run(const lab_session *session, int count, char *const *names, b
 weir_status lab_report(const lab_session *session, char *page, size_t size, lab_outcome *outcome,
                        weir_error *err);
 
-/* Write a stream to standard output, a line for each record: see lab_stream.h for
- * the specs. limit: stop after so many records (0: all). */
-weir_status lab_write_stream(const lab_session *session, const char *spec, uint64_t seed,
-                             uint64_t limit, weir_error *err);
+typedef struct {
+    const char *spec; /* lab_stream.h has the kinds; also "records:..." */
+    uint64_t seed;
+    uint64_t limit;  /* stop after so many records; 0: all */
+    bool truth;      /* a 1 before the first record of each id, a 0 before the others */
+    uint64_t memory; /* that finding the truth of a file may take, besides a bit a record */
+} lab_stream_call;
+
+/* Write a stream to standard output, a line for each record. */
+weir_status lab_write_stream(const lab_session *session, const lab_stream_call *call,
+                             weir_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* lab_write.c - weir lab stream: a stream as text, a record a line.
  *
- * A line is the record's id; with its tag before it and a tab between, if the
- * stream has tags; or the values of a record with tabs between.
+ * A line is the record's id; before it its tag, if the stream has tags, and before
+ * that 1 or 0 if the truth was asked for; or the values of a record. Tabs between.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lab_error.h"
+#include "lab_firsts.h"
 #include "lab_records.h"
 #include "lab_run.h"
 #include "lab_stream.h"
@@ -68,26 +69,60 @@ static uint64_t smaller(uint64_t total, uint64_t limit) {
 
 /* --- streams of ids ----------------------------------------------------------------- */
 
-static weir_status write_ids(const lab_session *s, lab_stream *stream, uint64_t total,
-                             weir_error *err) {
-    uint64_t ids[BATCH], tags[BATCH], done = 0;
-    char text[BATCH * 2 * DIGITS];
-    bool tagged = lab_stream_tag(stream) != NULL, enough = false;
-    while (!is_stopped(s) && !enough) {
-        size_t want = total && total - done < BATCH ? (size_t)(total - done) : BATCH;
-        size_t got = want ? lab_stream_next_tagged(stream, ids, tags, want) : 0;
-        if (!got) break;
-        char *end = text;
-        for (size_t i = 0; i < got; i++) {
-            if (tagged) end = put_number(end, tags[i], '\t');
-            end = put_number(end, ids[i], '\n');
-        }
-        weir_status status = put_text(text, end, &enough, err);
-        if (status) return status;
-        done += got;
-        if (s->progress && total) s->progress(s->context, "stream", done, total);
+typedef struct {
+    const lab_session *session;
+    lab_stream *stream;
+    lab_firsts *firsts; /* NULL: the truth is not wanted */
+    uint64_t total;     /* records to write; 0: not known */
+} writing;
+
+/* The lines of a batch; returns where they end. */
+static char *put_lines(const writing *w, const uint64_t *ids, const uint64_t *tags, size_t count,
+                       const uint64_t *first, char *end) {
+    bool tagged = lab_stream_tag(w->stream) != NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (w->firsts) end = put_number(end, first[i / 64] >> (i % 64) & 1, '\t');
+        if (tagged) end = put_number(end, tags[i], '\t');
+        end = put_number(end, ids[i], '\n');
     }
-    return lab_stream_check(stream, err);
+    return end;
+}
+
+static weir_status write_ids(const writing *w, weir_error *err) {
+    const lab_session *s = w->session;
+    uint64_t ids[BATCH], tags[BATCH], first[BATCH / 64], done = 0;
+    char text[BATCH * (2 * DIGITS + 2)];
+    bool enough = false;
+    weir_status status = WEIR_OK;
+    while (!status && !is_stopped(s) && !enough) {
+        size_t want = w->total && w->total - done < BATCH ? (size_t)(w->total - done) : BATCH;
+        size_t got = want ? lab_stream_next_tagged(w->stream, ids, tags, want) : 0;
+        if (!got) break;
+        if (w->firsts && lab_firsts_next(w->firsts, ids, got, first))
+            return lab_error(err, WEIR_ERR_MEMORY, -1, "no memory for the truth");
+        status = put_text(text, put_lines(w, ids, tags, got, first, text), &enough, err);
+        done += got;
+        if (s->progress && w->total) s->progress(s->context, "stream", done, w->total);
+    }
+    return status ? status : lab_stream_check(w->stream, err);
+}
+
+static bool tell_sorting(void *context, const char *what, uint64_t done, uint64_t total) {
+    const lab_session *s = context;
+    if (s->progress && total) s->progress(s->context, what, done, total);
+    return !is_stopped(s);
+}
+
+/* A bit for each id where they are few enough, else by way of files. */
+static weir_status find_truth(writing *w, const lab_stream_call *call, weir_error *err) {
+    uint64_t universe = lab_stream_universe(w->stream);
+    if (universe && universe / 8 <= call->memory) return lab_firsts_new(&w->firsts, universe, err);
+    lab_firsts_plan plan = {.spec = call->spec,
+                            .seed = call->seed,
+                            .memory = call->memory,
+                            .progress = tell_sorting,
+                            .context = (void *)w->session};
+    return lab_firsts_from_disk(&w->firsts, &plan, err);
 }
 
 /* --- near-duplicate records ------------------------------------------------------------ */
@@ -101,15 +136,15 @@ static void tell_pairs(const lab_session *s, const lab_records *r) {
     lab_warn(s, "pairs that agree in exactly so many attributes: %s", line);
 }
 
-static weir_status write_records(const lab_session *s, const char *spec, uint64_t seed,
-                                 uint64_t limit, weir_error *err) {
+static weir_status write_records(const lab_session *s, const lab_stream_call *call,
+                                 weir_error *err) {
     lab_records r;
     uint64_t values[LAB_MOST_ATTRIBUTES];
     char text[LAB_MOST_ATTRIBUTES * DIGITS];
     bool enough = false;
-    weir_status status = lab_records_init(&r, spec, seed, err);
+    weir_status status = lab_records_init(&r, call->spec, call->seed, err);
     if (status) return status;
-    r.n = smaller(r.n, limit);
+    r.n = smaller(r.n, call->limit);
     status = check_disk((double)r.n, (double)(r.d * (digits_of(r.n * r.d) + 1)), err);
     while (!status && !enough && !is_stopped(s) && lab_records_next(&r, values)) {
         char *end = text;
@@ -122,18 +157,19 @@ static weir_status write_records(const lab_session *s, const char *spec, uint64_
     return status;
 }
 
-weir_status lab_write_stream(const lab_session *s, const char *spec, uint64_t seed, uint64_t limit,
-                             weir_error *err) {
-    lab_stream *stream;
-    if (!strncmp(spec, "records", 7) && (!spec[7] || spec[7] == ':'))
-        return write_records(s, spec, seed, limit, err);
-    weir_status status = lab_stream_new(&stream, spec, seed, err);
+weir_status lab_write_stream(const lab_session *s, const lab_stream_call *call, weir_error *err) {
+    writing w = {.session = s};
+    if (!strncmp(call->spec, "records", 7) && (!call->spec[7] || call->spec[7] == ':'))
+        return write_records(s, call, err);
+    weir_status status = lab_stream_new(&w.stream, call->spec, call->seed, err);
     if (status) return status;
-    uint64_t total = smaller(lab_stream_length(stream), limit);
-    double digits = (double)digits_of(lab_stream_universe(stream)) + 1;
-    if (lab_stream_tag(stream)) digits += 4;
-    status = check_disk((double)total, digits, err);
-    if (!status) status = write_ids(s, stream, total, err);
-    lab_stream_free(stream);
+    w.total = smaller(lab_stream_length(w.stream), call->limit);
+    double digits = (double)digits_of(lab_stream_universe(w.stream)) + 1;
+    if (lab_stream_tag(w.stream)) digits += 4;
+    status = check_disk((double)w.total, digits + 2 * call->truth, err);
+    if (!status && call->truth) status = find_truth(&w, call, err);
+    if (!status && (w.firsts || !call->truth)) status = write_ids(&w, err);
+    lab_firsts_free(w.firsts);
+    lab_stream_free(w.stream);
     return status;
 }

@@ -272,8 +272,9 @@ static const opt_section lab_sections[] = {
      "another, in `least` to d attributes. Says how many pairs agree in how many.\n\n"
      "= file:path=,columns=,split=\nThe hashes of the lines of a file or of columns (4, 2-5, 1+7), "
      "split by tab or space.\n\n"
-     "= weblog, repo_urls, trending, recommendations, block_trace, flows, package_titles\nThe "
-     "real streams, from `WEIR_DATA`."},
+     "= weblog, repo_urls, ...\nThe real streams, from `WEIR_DATA`: also trending, "
+     "recommendations, "
+     "block_trace, flows, package_titles."},
     {"VERDICTS",
      "A verdict is computed. `reproduced`: every printed number of the paper is within tolerance "
      "of ours (three standard deviations of one more run, and what rounding leaves open), and "

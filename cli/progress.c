@@ -92,8 +92,11 @@ static void show(uint64_t records, uint64_t seen, uint64_t bytes, int64_t now) {
 void progress_step(const char *what, uint64_t done) {
     int64_t now = now_ms();
     if (!line.on || now - line.last < (line.terminal ? TICK_MS : PLAIN_TICK_MS)) return;
-    char text[256];
-    size_t used = (size_t)snprintf(text, sizeof text, "%.100s", what);
+    char text[256], bar[] = "....................";
+    double share = line.total ? (double)done / (double)line.total : 0;
+    for (size_t i = 0; bar[i] && (double)(i + 1) <= share * (double)(sizeof bar - 1); i++)
+        bar[i] = '#';
+    size_t used = (size_t)snprintf(text, sizeof text, "[%s] %.100s", bar, what);
     put_share(text, used, sizeof text, done, now);
     put_line(text);
     line.last = now;

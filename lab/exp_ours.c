@@ -60,13 +60,13 @@ static weir_status run_share(lab_unit *unit, const lab_truth *truth, const uint6
     return lab_emit(unit, row);
 }
 
-/* A drawn stream's spec has %.0f for its length and, if it likes, a third of it. */
+/* A drawn stream's spec has % for its length and ends in what is a part of it. */
 static void stream_spec(const lab_unit *unit, char *spec, size_t size) {
     const char *percent = strchr(unit->c->stream, '%');
     if (!percent) snprintf(spec, size, "%s", unit->c->stream);
     else
         snprintf(spec, size, "%.*s%.0f%s%.0f", (int)(percent - unit->c->stream), unit->c->stream,
-                 unit->size, percent + 1, floor(unit->size / 3));
+                 unit->size, percent + 1, floor(unit->size / unit->c->p[0]));
 }
 
 static weir_status run_against(lab_unit *unit) {
@@ -93,31 +93,43 @@ static double against_memory(const lab_case *c, double size, double scale) {
 }
 
 /* How often column a is at most column b, with what the rule allows. */
-static bool never_above(const lab_result *r, const char *b, double factor, double more,
-                        lab_words *found, const char *name) {
+static bool never_above(const lab_result *r, const char *b, double more, lab_words *found) {
     unsigned all = 0, kept = 0;
     double worst = -INFINITY;
     for (size_t c = 0; c < lab_cases(r); c++)
         for (int row = 0; row < (int)lab_rows(r, c); row++, all++) {
             double ahead = lab_mean(r, c, row, "recent") - lab_mean(r, c, row, b);
-            kept += lab_mean(r, c, row, "recent") <= factor * lab_mean(r, c, row, b) + more;
+            kept += lab_mean(r, c, row, "recent") <= lab_mean(r, c, row, b) + more;
             worst = fmax(worst, ahead);
         }
     return lab_say(found, kept == all,
                    "recent keeps to this in %u of %u cells; at most it has %.2f points %s than %s.",
-                   kept, all, fabs(worst), worst > 0 ? "more" : "fewer", name);
+                   kept, all, fabs(worst), worst > 0 ? "more" : "fewer", b);
 }
 
 static bool below_stable(const lab_result *r, lab_words *found) {
-    return never_above(r, "stable", 1, 0.5, found, "stable");
+    return never_above(r, "stable", 0.5, found);
 }
 
 static bool below_reservoir(const lab_result *r, lab_words *found) {
-    return never_above(r, "reservoir", 1, 0.5, found, "reservoir");
+    return never_above(r, "reservoir", 0.5, found);
 }
 
+/* The rule of lab_judge.h, in percent. */
 static bool near_oracle(const lab_result *r, lab_words *found) {
-    return never_above(r, "oracle", 1.3, 3, found, "the oracle");
+    unsigned all = 0, kept = 0;
+    double worst = -INFINITY;
+    for (size_t c = 0; c < lab_cases(r); c++)
+        for (int row = 0; row < (int)lab_rows(r, c); row++, all++) {
+            double own = lab_mean(r, c, row, "recent"), oracle = lab_mean(r, c, row, "oracle");
+            lab_cell cell = {.oracle = oracle / 100};
+            kept += own <= 100 * lab_judge_must(&cell);
+            worst = fmax(worst, own - oracle);
+        }
+    return lab_say(found, kept == all,
+                   "recent keeps to this in %u of %u cells; at most it has %.2f points more than "
+                   "the oracle.",
+                   kept, all, worst);
 }
 
 static bool rate_is_kept(const lab_result *r, lab_words *found) {
@@ -130,12 +142,12 @@ static bool rate_is_kept(const lab_result *r, lab_words *found) {
 }
 
 static const lab_case against_cases[] = {
-    {.label = "uniform", .stream = "uniform:n=%,universe="},
-    {.label = "zipf 0.6", .stream = "zipf:s=0.6,n=%,domain="},
-    {.label = "zipf 0.9", .stream = "zipf:s=0.9,n=%,domain="},
-    {.label = "zipf 1.2", .stream = "zipf:s=1.2,n=%,domain="},
-    {.label = "poisson", .stream = "poisson:lambda=0.5,n=%,u="},
-    {.label = "bmodel", .stream = "bmodel:b=0.7,l=6,v=0.1,n=%,u="},
+    {.label = "uniform", .stream = "uniform:n=%,universe=", .p = {3}},
+    {.label = "zipf 0.6", .stream = "zipf:s=0.6,n=%,domain=", .p = {2}},
+    {.label = "zipf 0.9", .stream = "zipf:s=0.9,n=%,domain=", .p = {2}},
+    {.label = "zipf 1.2", .stream = "zipf:s=1.2,n=%,domain=", .p = {2}},
+    {.label = "poisson", .stream = "poisson:lambda=0.5,n=%,u=", .p = {16}},
+    {.label = "bmodel", .stream = "bmodel:b=0.7,l=6,v=0.1,n=%,u=", .p = {16}},
     {.label = "weblog", .stream = "weblog"},
     {.label = "trending", .stream = "trending"},
     {.label = "flows", .stream = "flows"},
@@ -145,7 +157,9 @@ static const lab_case against_cases[] = {
     {0}};
 
 static const lab_claim against_claims[] = {
-    {true, "recent has no more false negatives than the oracle's, times 1.3 and 3 points.",
+    {false,
+     "recent has at most 1.3 times the oracle's false negatives and 3 points, or 12% where "
+     "the oracle has less than 5%.",
      near_oracle},
     {true, "recent has no more false negatives than stable at the same memory and bound.",
      below_stable},
@@ -519,6 +533,9 @@ const lab_experiment lab_exp_ours[] = {
               "than the least possible.",
      .method = "Drawn and real streams, fpr = 1%, memories of 1/32 to 1/4 of 64 bits for each "
                "distinct key. Each point of the figure is a stream at a memory.",
+     .reason = "Keys that come twice at long distances, as on the b-model, want strict first in, "
+               "first out over all of the memory; recent keeps the order within a line only and "
+               "is further from the oracle there.",
      .columns = against_columns,
      .cases = against_cases,
      .claims = against_claims,
@@ -532,8 +549,8 @@ const lab_experiment lab_exp_ours[] = {
      .full = 3e6,
      .quick_seeds = 1,
      .full_seeds = 3,
-     .quick_expected = LAB_REPRODUCED,
-     .full_expected = LAB_REPRODUCED,
+     .quick_expected = LAB_SAME_SHAPE,
+     .full_expected = LAB_SAME_SHAPE,
      .run = run_against,
      .memory = against_memory},
     {.name = "ours-exact",
@@ -633,7 +650,8 @@ const lab_experiment lab_exp_ours[] = {
      .quick_seeds = 1,
      .full_seeds = 3,
      .alone = true,
-     .quick_expected = LAB_REPRODUCED,
+     .reason = "Other work took the cores while it was measured.",
+     .quick_expected = LAB_DIFFERS,
      .full_expected = LAB_REPRODUCED,
      .run = run_cost,
      .memory = cost_memory},

@@ -24,9 +24,19 @@
 
 enum { P_BITS, P_K, P_SHARE }; /* parameters of a case */
 
+/* Beyond the cache a record costs several times as much. */
+static double weight_of(const lab_case *c, double scale) {
+    return c->p[P_BITS] * scale > 6.4e7 ? 4 : 1;
+}
+
+static double cost_both(const lab_case *c, double size, double scale) {
+    return size * weight_of(c, scale);
+}
+
 static weir_status start_both(lab_race *race, lab_unit *unit, const char *stream) {
     double bytes = fmax(LEAST_BYTES, unit->c->p[P_BITS] * unit->scale / 8);
     if (lab_race_start(race, unit, stream)) return race->status;
+    race->weight = weight_of(unit->c, unit->scale);
     if (lab_race_add(race, SBF_FORMAT, bytes)) return race->status;
     return lab_race_add(race, RSBF_FORMAT, unit->c->p[P_K], bytes);
 }
@@ -34,11 +44,6 @@ static weir_status start_both(lab_race *race, lab_unit *unit, const char *stream
 static double memory_both(const lab_case *c, double size, double scale) {
     /* Two filters, and a bit for each id: fewer than there are records. */
     return 2 * c->p[P_BITS] * scale / 8 + size / 8;
-}
-
-static double cost_both(const lab_case *c, double size, double scale) {
-    /* Beyond the cache a record costs several times as much. */
-    return size * (c->p[P_BITS] * scale > 6.4e7 ? 4 : 1);
 }
 
 /* --- tables 2 to 5 -------------------------------------------------------------------- */

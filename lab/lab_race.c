@@ -17,6 +17,7 @@ static uint64_t universe_worth_a_bitmap(const lab_stream *stream) {
 weir_status lab_race_start(lab_race *race, lab_unit *unit, const char *stream) {
     memset(race, 0, offsetof(lab_race, ids));
     race->unit = unit;
+    race->weight = 1;
     race->status = lab_stream_new(&race->stream, stream, unit->seed, &unit->error);
     if (race->status) return race->status;
     race->status =
@@ -77,7 +78,7 @@ uint64_t lab_race_run(lab_race *race, uint64_t records) {
         uint64_t left = records - done;
         size_t n = run_batch(race, left < LAB_RACE_BATCH ? (size_t)left : LAB_RACE_BATCH);
         done += n;
-        if (!n || !lab_tick(race->unit, n)) break;
+        if (!n || !lab_tick(race->unit, (uint64_t)((double)n * race->weight))) break;
     }
     return done;
 }

@@ -30,6 +30,7 @@ typedef struct {
     size_t count;
     weir_filter *filters[LAB_RACERS];
     lab_tally tallies[LAB_RACERS];
+    double weight;      /* what a record counts in the progress; 1 unless set */
     weir_status status; /* why it ended early */
     uint64_t ids[LAB_RACE_BATCH];
     uint64_t first[WEIR_VERDICT_WORDS(LAB_RACE_BATCH)];

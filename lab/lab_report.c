@@ -79,8 +79,9 @@ static weir_status gather(const lab_book *book, lab_result **results, size_t *co
         if (status) return status;
         if (!result) continue;
         results[(*count)++] = result;
-        outcome->worse += lab_result_judge(result).verdict <
-                          (result->full ? e->full_expected : e->quick_expected);
+        lab_verdict expected = result->full ? e->full_expected : e->quick_expected;
+        outcome->worse +=
+            lab_result_whole(result, 1) && lab_result_judge(result).verdict < expected;
     }
     outcome->experiments = (unsigned)*count;
     return WEIR_OK;

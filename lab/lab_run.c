@@ -326,7 +326,7 @@ static weir_status conclude(const lab_session *s, const lab_book *book, const la
     if (status || !result) return status;
     lab_judgement j = lab_result_judge(result);
     lab_verdict expected = s->full ? e->full_expected : e->quick_expected;
-    bool worse = j.verdict < expected;
+    bool whole = lab_result_whole(result, 1), worse = whole && j.verdict < expected;
     outcome->worse += worse;
     if (json) {
         fputs(outcome->experiments++ ? ",\n" : "", out);
@@ -334,9 +334,9 @@ static weir_status conclude(const lab_session *s, const lab_book *book, const la
     } else {
         char numbers[48] = "";
         if (j.numbers) snprintf(numbers, sizeof numbers, "%u/%u numbers ", j.within, j.numbers);
-        fprintf(out, "%-20s %-11s %s%u/%u claims%s%s\n", e->name, lab_verdict_text(j.verdict),
-                numbers, j.held, j.claims, worse ? "; worse than expected: " : "",
-                worse ? lab_verdict_text(expected) : "");
+        fprintf(out, "%-20s %-11s %s%u/%u claims%s%s%s\n", e->name, lab_verdict_text(j.verdict),
+                numbers, j.held, j.claims, whole ? "" : "; cases are missing",
+                worse ? "; worse than expected: " : "", worse ? lab_verdict_text(expected) : "");
         outcome->experiments++;
     }
     status = lab_write_result(s, result, draw, err);

@@ -12,10 +12,10 @@
 
 #include "lab_experiment.h"
 #include "lab_judge.h"
+#include "lab_prepared.h"
 #include "lab_race.h"
 #include "lab_rng.h"
 #include "lab_stats.h"
-#include "lab_trial.h"
 
 #define EXACT_BITS 64.0 /* a key, in what we call the memory of the exact answer */
 
@@ -35,26 +35,19 @@ static const lab_column against_columns[] = {
     {"fpr_recent", "recent, false positives", "%", false, 0, 0},
     {0}};
 
-static weir_status try_spec(lab_unit *unit, const lab_truth *truth, const uint64_t *hashes,
-                            const char *filter, double bytes, lab_trial *trial) {
-    char spec[200];
-    snprintf(spec, sizeof spec, "%s,memory=%.0f,fpr=%g,seed=%llu", filter, bytes, RATE,
-             (unsigned long long)unit->seed);
-    lab_trial_run(trial, truth, hashes, spec, RATE);
-    lab_tick(unit, truth->count);
-    return trial->made ? WEIR_OK : lab_fail(unit, WEIR_ERR_RANGE, "%s", trial->why);
-}
-
-static weir_status run_share(lab_unit *unit, const lab_truth *truth, const uint64_t *hashes,
-                             double share) {
+static weir_status run_share(lab_unit *unit, const lab_prepared *p, double share) {
     static const char *const filters[] = {"recent:hash=xxh3", "stable:layout=block",
                                           "reservoir:aim=fpr"};
-    double bytes = fmax(1024, floor((double)truth->distinct * EXACT_BITS / 8 * share));
+    double bytes = fmax(1024, floor((double)p->truth->distinct * EXACT_BITS / 8 * share));
     lab_trial trials[3];
-    for (size_t i = 0; i < 3; i++)
-        if (try_spec(unit, truth, hashes, filters[i], bytes, &trials[i])) return unit->error.code;
-    double oracle = lab_lru_fnr(truth, lab_oracle_keys(bytes * 8, RATE), RATE);
-    double limit = lab_lru_fnr(truth, lab_limit_keys(bytes * 8, RATE), RATE);
+    for (size_t i = 0; i < 3; i++) {
+        char spec[160];
+        snprintf(spec, sizeof spec, "%s,memory=%.0f,fpr=%g", filters[i], bytes, RATE);
+        weir_status status = lab_try(unit, p, spec, RATE, &trials[i]);
+        if (status) return status;
+    }
+    double oracle = lab_lru_fnr(p->truth, lab_oracle_keys(bytes * 8, RATE), RATE);
+    double limit = lab_lru_fnr(p->truth, lab_limit_keys(bytes * 8, RATE), RATE);
     double row[] = {share,        100 * trials[0].fnr, 100 * trials[1].fnr, 100 * trials[2].fnr,
                     100 * oracle, 100 * limit,         100 * trials[0].fpr};
     return lab_emit(unit, row);
@@ -71,25 +64,19 @@ static void stream_spec(const lab_unit *unit, char *spec, size_t size) {
 
 static weir_status run_against(lab_unit *unit) {
     char spec[160];
-    uint64_t *ids;
-    size_t count;
+    lab_prepared p;
     stream_spec(unit, spec, sizeof spec);
-    weir_status status = lab_stream_collect(&ids, &count, spec, unit->seed, &unit->error);
-    if (status) return status;
-    lab_truth *truth = lab_truth_new(ids, count);
-    if (!truth) status = lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the truth");
-    for (size_t i = 0; i < count; i++) ids[i] = lab_hash_id(ids[i], unit->seed);
+    weir_status status = lab_prepare(&p, unit, spec, 0);
     for (size_t i = 0; !status && i < sizeof shares / sizeof *shares; i++)
-        status = run_share(unit, truth, ids, shares[i]);
-    lab_truth_free(truth);
-    free(ids);
+        status = run_share(unit, &p, shares[i]);
+    lab_discard(&p);
     return status;
 }
 
 static double against_memory(const lab_case *c, double size, double scale) {
     (void)c;
     (void)scale;
-    return 40 * fmax(size, 4e6);
+    return lab_prepared_bytes(fmax(size, 4e6));
 }
 
 /* How often column a is at most column b, with what the rule allows. */
@@ -302,43 +289,53 @@ static const lab_column audit_columns[] = {
     {"width", "mean width of the latter", "points", false, 0, 0},
     {0}};
 
+/* Shares of the firsts called SEEN and of the repeats called NEW. */
+static void true_rates(const lab_truth *truth, const uint64_t *verdicts, double *fpr, double *fnr) {
+    size_t false_seen = 0, false_new = 0;
+    for (size_t i = 0; i < truth->count; i++) {
+        bool seen = verdicts[i / 64] >> (i % 64) & 1, first = lab_truth_is_first(truth, i);
+        false_seen += seen && first;
+        false_new += !seen && !first;
+    }
+    *fpr = (double)false_seen / (double)truth->distinct;
+    *fnr = (double)false_new / (double)truth->repeats;
+}
+
 /* One stream past a filter with an audit beside it. */
-static weir_status audit_once(lab_unit *unit, uint64_t seed, weir_audit_report *report, double *fpr,
-                              double *fnr) {
-    char spec[160], stream[96];
-    uint64_t *ids = NULL, verdicts[WEIR_VERDICT_WORDS(AUDIT_RECORDS)];
-    size_t count;
-    weir_filter *filter = NULL;
+static weir_status audit_stream(lab_unit *unit, const lab_prepared *p, weir_audit_report *report,
+                                double *fpr, double *fnr) {
+    char spec[160];
+    uint64_t verdicts[WEIR_VERDICT_WORDS(AUDIT_RECORDS)];
+    uint64_t one_in = (uint64_t)unit->c->p[0];
+    weir_filter *filter;
     weir_audit *audit = NULL;
-    lab_truth *truth = NULL;
-    snprintf(stream, sizeof stream, "%s,n=%d", unit->c->stream, AUDIT_RECORDS);
-    snprintf(spec, sizeof spec, "%s,seed=%llu", unit->c->filter, (unsigned long long)seed);
-    weir_status status = lab_stream_collect(&ids, &count, stream, seed, &unit->error);
-    if (!status) status = weir_filter_new(&filter, spec, &unit->error);
-    if (!status)
-        status =
-            weir_audit_new(&audit, 1 << 20, (uint64_t)unit->c->p[0], 0, false, false, &unit->error);
-    if (!status && !(truth = lab_truth_new(ids, count)))
-        status = lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the truth");
+    snprintf(spec, sizeof spec, "%s,seed=%llu", unit->c->filter, (unsigned long long)unit->seed);
+    weir_status status = weir_filter_new(&filter, spec, &unit->error);
+    if (!status) status = weir_audit_new(&audit, 1 << 20, one_in, 0, false, false, &unit->error);
     if (!status) {
-        lab_tally tally = {0};
-        for (size_t i = 0; i < count; i++) ids[i] = lab_hash_id(ids[i], seed);
-        weir_batch batch = {.count = count, .hashes = ids};
+        weir_batch batch = {.count = p->truth->count, .hashes = p->hashes};
         weir_filter_offer_batch(filter, &batch, verdicts);
         weir_audit_observe(audit, &batch, verdicts);
         weir_audit_get_report(audit, report);
-        for (size_t i = 0; i < count; i++) {
-            bool seen = verdicts[i / 64] >> (i % 64) & 1, first = lab_truth_is_first(truth, i);
-            tally.false_seen += seen && first;
-            tally.false_new += !seen && !first;
-        }
-        *fpr = (double)tally.false_seen / (double)truth->distinct;
-        *fnr = (double)tally.false_new / (double)truth->repeats;
+        true_rates(p->truth, verdicts, fpr, fnr);
     }
-    lab_truth_free(truth);
     weir_audit_free(audit);
     weir_filter_free(filter);
-    free(ids);
+    return status;
+}
+
+/* The same with a stream of its own for each of the runs of a unit. */
+static weir_status audit_once(const lab_unit *unit, uint64_t seed, weir_audit_report *report,
+                              double *fpr, double *fnr, weir_error *err) {
+    lab_unit own = *unit;
+    lab_prepared p;
+    char stream[96];
+    own.seed = seed;
+    snprintf(stream, sizeof stream, "%s,n=%d", unit->c->stream, AUDIT_RECORDS);
+    weir_status status = lab_prepare(&p, &own, stream, 0);
+    if (!status) status = audit_stream(&own, &p, report, fpr, fnr);
+    lab_discard(&p);
+    *err = own.error;
     return status;
 }
 
@@ -346,8 +343,9 @@ static weir_status run_audit(lab_unit *unit) {
     double held_fpr = 0, held_fnr = 0, width = 0;
     for (uint64_t i = 0; i < AUDIT_RUNS; i++) {
         weir_audit_report report;
-        double fpr, fnr;
-        weir_status status = audit_once(unit, unit->seed * AUDIT_RUNS + i, &report, &fpr, &fnr);
+        double fpr = 0, fnr = 0;
+        weir_status status =
+            audit_once(unit, unit->seed * AUDIT_RUNS + i, &report, &fpr, &fnr, &unit->error);
         if (status) return status;
         held_fpr += report.fpr_low <= fpr && fpr <= report.fpr_high;
         held_fnr += report.fnr_low <= fnr && fnr <= report.fnr_high;

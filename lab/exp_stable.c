@@ -13,14 +13,13 @@
  * streams, and nothing for the structure around them.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "filter/stable.h"
 #include "lab_experiment.h"
+#include "lab_prepared.h"
 #include "lab_rng.h"
 #include "lab_stream.h"
-#include "lab_trial.h"
 
 /* --- figure 3.1: false negatives against K ------------------------------------------------ */
 
@@ -272,8 +271,9 @@ static bool zeros_fall_to_stable(const lab_result *r, lab_words *found) {
 /* Records until the share first comes near its mean over the last half. */
 static double converged(const lab_result *r, size_t c) {
     int rows = (int)lab_rows(r, c), row = 0;
+    int half = rows / 2;
     double end = 0;
-    for (int i = rows / 2; i < rows; i++) end += lab_mean(r, c, i, "zeros") / (rows - rows / 2);
+    for (int i = half; i < rows; i++) end += lab_mean(r, c, i, "zeros") / (rows - half);
     while (row + 1 < rows && lab_mean(r, c, row, "zeros") > end + 3) row++;
     return lab_mean(r, c, row, "records");
 }
@@ -299,49 +299,17 @@ static const lab_claim zero_claims[] = {
 
 /* --- figures 3.4 to 3.6: SBF against buffering ------------------------------------------------ */
 
-/* A stream read or drawn once, with its truth, for every space of a case. */
-typedef struct {
-    uint64_t *hashes;
-    lab_truth *truth;
-} prepared;
-
-static weir_status prepare(prepared *p, lab_unit *unit, const char *spec, uint64_t most) {
-    size_t count;
-    *p = (prepared){0};
-    weir_status status = lab_stream_collect(&p->hashes, &count, spec, unit->seed, &unit->error);
-    if (status) return status;
-    if (most && count > most) count = (size_t)most;
-    p->truth = lab_truth_new(p->hashes, count);
-    if (!p->truth) return lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the truth");
-    for (size_t i = 0; i < count; i++) p->hashes[i] = lab_hash_id(p->hashes[i], unit->seed);
-    return WEIR_OK;
-}
-
-static void discard(prepared *p) {
-    free(p->hashes);
-    lab_truth_free(p->truth);
-}
-
-static weir_status try_filter(lab_unit *unit, const prepared *p, const char *spec,
-                              lab_trial *trial) {
-    char whole[256];
-    snprintf(whole, sizeof whole, "%s,seed=%llu", spec, (unsigned long long)unit->seed);
-    lab_trial_run(trial, p->truth, p->hashes, whole, 0.1);
-    lab_tick(unit, p->truth->count);
-    return trial->made ? WEIR_OK : lab_fail(unit, WEIR_ERR_RANGE, "%s", trial->why);
-}
-
 /* SBF in so many bits; what buffering makes of the same space. */
 typedef struct {
     double sbf_fnr, sbf_fpr, buffer_fnr, fpb_fnr;
 } contest;
 
-static weir_status hold_contest(lab_unit *unit, const prepared *p, const char *sbf, double bits,
+static weir_status hold_contest(lab_unit *unit, const lab_prepared *p, const char *sbf, double bits,
                                 double bits_each, contest *out) {
     char spec[200];
     lab_trial trial;
     snprintf(spec, sizeof spec, "%s,layout=classic,memory=%.0f", sbf, bits / 8);
-    weir_status status = try_filter(unit, p, spec, &trial);
+    weir_status status = lab_try(unit, p, spec, 0.1, &trial);
     if (status) return status;
     double keys = floor(bits / bits_each);
     *out = (contest){100 * trial.fnr, 100 * trial.fpr, 100 * lab_lru_fnr(p->truth, keys, 0),
@@ -351,8 +319,7 @@ static weir_status hold_contest(lab_unit *unit, const prepared *p, const char *s
 
 static double prepared_memory(const lab_case *c, double size, double scale) {
     (void)scale;
-    /* ids, hashes and the truth of a record; the spaces tried are smaller. */
-    return 40 * (c->p[0] > 0 ? c->p[0] : size) + 64e6;
+    return lab_prepared_bytes(c->p[0] > 0 ? c->p[0] : size);
 }
 
 #define SBF_10 "stable:max=1,k=2,p=4,fpr=20%"
@@ -374,23 +341,23 @@ static const lab_column space_columns[] = {
     {0}};
 
 /* The Bloom filter with the K that is best for the keys it will meet. */
-static weir_status try_bloom(lab_unit *unit, const prepared *p, double bits, double *fpr) {
+static weir_status try_bloom(lab_unit *unit, const lab_prepared *p, double bits, double *fpr) {
     char spec[160];
     lab_trial trial;
     double k = floor(bits / (double)p->truth->distinct * log(2) + 0.5);
     snprintf(spec, sizeof spec, "bloom:layout=classic,fpr=50%%,k=%.0f,memory=%.0f",
              fmin(fmax(k, 1), 30), bits / 8);
-    weir_status status = try_filter(unit, p, spec, &trial);
+    weir_status status = lab_try(unit, p, spec, 0.1, &trial);
     *fpr = 100 * trial.fpr;
     return status;
 }
 
 static weir_status run_spaces(lab_unit *unit) {
     const double *space = unit->c->p[P_SPACES] > 0 ? spaces_long : spaces_short;
-    prepared p;
-    weir_status status = prepare(&p, unit, unit->c->stream, (uint64_t)unit->c->p[P_LENGTH]);
+    lab_prepared p;
+    weir_status status = lab_prepare(&p, unit, unit->c->stream, (uint64_t)unit->c->p[P_LENGTH]);
     for (; !status && *space > 0; space++) {
-        contest found;
+        contest found = {0};
         double bloom = 0;
         status = hold_contest(unit, &p, SBF_10, *space, 64, &found);
         if (!status) status = try_bloom(unit, &p, *space, &bloom);
@@ -398,7 +365,7 @@ static weir_status run_spaces(lab_unit *unit) {
                         found.sbf_fpr, found.buffer_fnr, bloom};
         if (!status) status = lab_emit(unit, row);
     }
-    discard(&p);
+    lab_discard(&p);
     return status;
 }
 
@@ -505,16 +472,16 @@ static weir_status run_allowed(lab_unit *unit) {
                     {1, "stable:max=3,k=4,fpr=1%"},
                     {10, "stable:max=1,k=2,fpr=10%"},
                     {20, "stable:max=1,k=2,fpr=20%"}};
-    prepared p;
-    weir_status status = prepare(&p, unit, unit->c->stream, 0);
+    lab_prepared p;
+    weir_status status = lab_prepare(&p, unit, unit->c->stream, 0);
     for (size_t i = 0; !status && i < 4; i++) {
-        contest found;
+        contest found = {0};
         status = hold_contest(unit, &p, settings[i].spec, unit->c->p[P_SPACES], 64, &found);
         double row[] = {settings[i].allowed, found.fpb_fnr, found.sbf_fnr,
                         found.fpb_fnr - found.sbf_fnr};
         if (!status) status = lab_emit(unit, row);
     }
-    discard(&p);
+    lab_discard(&p);
     return status;
 }
 
@@ -567,17 +534,17 @@ static void synthetic_spec(const lab_unit *unit, char *spec, size_t size) {
 
 static weir_status run_synthetic(lab_unit *unit) {
     char spec[128];
-    prepared p;
+    lab_prepared p;
     synthetic_spec(unit, spec, sizeof spec);
-    weir_status status = prepare(&p, unit, spec, 0);
+    weir_status status = lab_prepare(&p, unit, spec, 0);
     double bits = unit->size / 128;
     for (int row = 0; !status && row < SYNTHETIC_ROWS; row++, bits *= 4) {
-        contest found;
+        contest found = {0};
         status = hold_contest(unit, &p, SBF_10, bits, 32, &found);
         double values[] = {bits / unit->scale, found.fpb_fnr, found.sbf_fnr, found.sbf_fpr};
         if (!status) status = lab_emit(unit, values);
     }
-    discard(&p);
+    lab_discard(&p);
     return status;
 }
 

@@ -17,8 +17,6 @@
 
 enum { MOST_PANELS = 16, FEW_POINTS = 16, WIDTH = 640, HEIGHT = 380, SMALL_HEIGHT = 300 };
 
-extern char **environ;
-
 /* Told apart by those who see fewer colours, and on white as on black. */
 static const char *const colours[] = {"#0077bb", "#dd6600", "#119966", "#cc5599",
                                       "#bb9900", "#33aadd", "#888888", "#8866cc"};

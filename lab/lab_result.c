@@ -54,8 +54,8 @@ static void add_value(double *mean, double *squares, double value, unsigned n) {
 
 static bool start_cells(lab_cells *cells, const lab_entry *entry) {
     cells->rows = entry->rows;
-    cells->mean = calloc(entry->rows * entry->columns, sizeof *cells->mean);
-    cells->sd = calloc(entry->rows * entry->columns, sizeof *cells->sd);
+    cells->mean = calloc(entry->rows * entry->columns + 1, sizeof *cells->mean);
+    cells->sd = calloc(entry->rows * entry->columns + 1, sizeof *cells->sd);
     return cells->mean && cells->sd;
 }
 

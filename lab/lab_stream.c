@@ -212,7 +212,7 @@ static weir_status file_open(lab_stream *s, weir_error *err) {
 }
 
 static size_t file_next(lab_stream *s, uint64_t *ids, size_t n) {
-    return lab_file_next(s->file, ids, n);
+    return lab_file_next(s->file, ids, s->tags, n);
 }
 
 static weir_status real_open(lab_stream *s, const lab_real *real, weir_error *err) {
@@ -262,6 +262,7 @@ static const stream_kind kinds[] = {{"uniform", uniform_open, uniform_next, unif
                                     {"bmodel", bmodel_open, bmodel_next, bmodel_options, NULL},
                                     {"file", file_open, file_next, file_options, NULL}};
 static const stream_kind real_kind = {"real", NULL, file_next, NULL, NULL};
+static const stream_kind request_kind = {"requests", NULL, file_next, NULL, "pages"};
 
 static const stream_kind *find_kind(const char *name) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -343,7 +344,8 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
     char *options = strchr(spec, ':');
     if (options) *options++ = 0;
     const lab_real *real = lab_real_find(spec);
-    s->kind = real ? &real_kind : find_kind(spec);
+    if (!real) s->kind = find_kind(spec);
+    else s->kind = real->recipe.pages == LAB_REQUESTS ? &request_kind : &real_kind;
     if (!s->kind) return lab_error(err, WEIR_ERR_SPEC, 0, "no stream is called '%s'", spec);
     if (real)
         return options

@@ -26,7 +26,8 @@
  *     file:path=,columns=,split=   the lines of a file or some columns of them
  *                                  (2-5, 1+7, or 0 for the whole line), split by
  *                                  tab (default) or space; zstd is recognised
- *     weblog, repo_urls, ...       the real streams by name, from lab_data_dir()
+ *     weblog, repo_urls, ...       the real streams by name, from lab_data_dir();
+ *                                  block_requests is tagged with its sizes
  */
 #ifndef LAB_STREAM_H
 #define LAB_STREAM_H

@@ -171,7 +171,8 @@ struct lab_experiment {
 /* The source file of an entry: results are cached by what it contains. */
 #define LAB_FILE __FILE__
 
-extern const lab_experiment lab_exp_stable[], lab_exp_reservoir[], lab_exp_ours[];
+extern const lab_experiment lab_exp_stable[], lab_exp_reservoir[], lab_exp_importance[],
+    lab_exp_ours[];
 
 /* All experiments, in the order of the report; NULL past the last. */
 const lab_experiment *lab_experiment_at(size_t i);

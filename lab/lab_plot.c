@@ -15,7 +15,15 @@
 #include "lab_error.h"
 #include "lab_run.h"
 
-enum { MOST_PANELS = 16, FEW_POINTS = 16, WIDTH = 640, HEIGHT = 380, SMALL_HEIGHT = 300 };
+enum {
+    MOST_PANELS = 16,
+    FEW_POINTS = 16,
+    WIDTH = 640,
+    HEIGHT = 380,
+    SMALL_HEIGHT = 290,
+    KEY_HEIGHT = 19,
+    MOST_CURVES = 64
+};
 
 /* Told apart by those who see fewer colours, and on white as on black. */
 static const char *const colours[] = {"#0077bb", "#dd6600", "#119966", "#cc5599",
@@ -100,13 +108,27 @@ static void put_data(plot *p, curve *k) {
     p->number++;
 }
 
-static void put_curve(const plot *p, const curve *k, size_t block, size_t i, bool several) {
+static size_t cases_in_panel(const plot *p) {
+    size_t count = 0;
+    for (size_t c = 0; c < p->r->case_count; c++) count += in_panel(p, c);
+    return count;
+}
+
+/* What tells a curve from the others of its panel: its case, its column, or both. */
+static void put_title(const plot *p, const curve *k) {
     const lab_experiment *e = p->r->experiment;
-    const char *colour = colours[i % COLOURS];
+    const char *column = e->columns[k->column].title, *label = e->cases[k->c].label;
     char title[200];
-    if (!p->f->by_case) snprintf(title, sizeof title, "%s", e->columns[k->column].title);
-    else if (!several) snprintf(title, sizeof title, "%s", e->cases[k->c].label);
-    else snprintf(title, sizeof title, "%s, %s", e->cases[k->c].label, e->columns[k->column].title);
+    if (!p->f->by_case || (p->f->y[1] && cases_in_panel(p) == 1)) put_text(column, p->out);
+    else if (!p->f->y[1]) put_text(label, p->out);
+    else {
+        snprintf(title, sizeof title, "%s, %s", label, column);
+        put_text(title, p->out);
+    }
+}
+
+static void put_curve(const plot *p, const curve *k, size_t block, size_t i) {
+    const char *colour = colours[i % COLOURS];
     bool points = p->f->style == LAB_POINTS, few = !points && k->points <= FEW_POINTS;
     fprintf(p->out, "%s$d%zu using 1:2 with %s lc rgb '%s' lw 2 pt 7 ps 0.5 title ",
             i ? ", \\\n  " : "plot ", block,
@@ -114,7 +136,7 @@ static void put_curve(const plot *p, const curve *k, size_t block, size_t i, boo
             : few  ? "linespoints"
                    : "lines",
             colour);
-    put_text(title, p->out);
+    put_title(p, k);
     if (k->bars && few)
         fprintf(p->out, ", \\\n  $d%zu using 1:2:3:4 with yerrorbars lc rgb '%s' pt 7 ps 0 notitle",
                 block, colour);
@@ -136,11 +158,11 @@ static size_t find_curves(const plot *p, curve *curves, size_t most) {
 }
 
 static void put_lines(plot *p) {
-    curve curves[64];
-    size_t count = find_curves(p, curves, 64), first = p->number, drawn = 0;
+    curve curves[MOST_CURVES];
+    size_t count = find_curves(p, curves, MOST_CURVES), first = p->number, drawn = 0;
     for (size_t i = 0; i < count; i++) put_data(p, &curves[i]);
     for (size_t i = 0; i < count; i++)
-        if (curves[i].points) put_curve(p, &curves[i], first + i, drawn++, p->f->y[1] != NULL);
+        if (curves[i].points) put_curve(p, &curves[i], first + i, drawn++);
     if (drawn && p->f->style == LAB_POINTS)
         fputs(", x with lines lc rgb 'gray' dt 2 title \"equal\"", p->out);
     fputs(drawn ? "\n" : "plot [0:1][0:1] NaN notitle\n", p->out);
@@ -181,6 +203,16 @@ static void put_axes(const plot *p) {
     fputs(p->f->log_y ? "set logscale y\n" : "unset logscale y\n", p->out);
 }
 
+/* Numbers on the x axis: plain where small, else with k, M, G. */
+static const char *x_format(const plot *p) {
+    double most = 0;
+    for (size_t c = 0; c < p->r->case_count; c++)
+        for (size_t row = 0; row < p->r->cells[c].rows; row++)
+            most = fmax(most, value_at(p, c, row, p->x));
+    if (most < 1000) return "%g";
+    return p->f->log_x ? "%.0s%c" : "%.1s%c";
+}
+
 static size_t find_panels(const lab_result *r, const char **panels) {
     size_t count = 0;
     for (size_t c = 0; c < r->case_count; c++) {
@@ -201,6 +233,19 @@ static const char *drawing_name(const lab_result *r, const lab_figure *f, char *
     return name;
 }
 
+/* A panel has a line of its legend for each curve; a lone plot has room for more. */
+static size_t height_of(plot *p, const char *const *panels, size_t count) {
+    curve curves[MOST_CURVES];
+    size_t most = 0;
+    if (count == 1) return HEIGHT;
+    for (size_t i = 0; i < count; i++) {
+        p->panel = panels[i];
+        size_t here = find_curves(p, curves, MOST_CURVES);
+        if (here > most) most = here;
+    }
+    return SMALL_HEIGHT + KEY_HEIGHT * most;
+}
+
 static void put_script(const lab_result *r, const lab_figure *f, const char *path, FILE *out) {
     const char *panels[MOST_PANELS];
     char name[64];
@@ -210,12 +255,14 @@ static void put_script(const lab_result *r, const lab_figure *f, const char *pat
     fprintf(out,
             "set terminal svg noenhanced size %d,%zu dynamic font 'sans-serif,14' name '%s'\n"
             "set output ",
-            WIDTH, lines > 1 ? lines * SMALL_HEIGHT : (size_t)HEIGHT,
-            drawing_name(r, f, name, sizeof name));
+            WIDTH, lines * height_of(&p, panels, count), drawing_name(r, f, name, sizeof name));
     put_text(path, out);
-    fputs("\nset border 3\nset tics nomirror\nset grid ytics lw 0.5\n"
-          "set key outside below height 0.5 samplen 2 spacing 1.1\nset format x '%.0s%c'\n",
-          out);
+    fprintf(out,
+            "\nset border 3\nset tics nomirror\nset grid ytics lw 0.5\n"
+            "set key outside below height 0.5 samplen 2 spacing 1.1\nset format x '%s'\n",
+            x_format(&p));
+    if (count > 1 && f->log_x) fputs("set xtics 100\n", out);
+    if (count > 1 && f->log_y) fputs("set ytics 100\n", out);
     if (count > 1) fprintf(out, "set multiplot layout %zu,%zu\n", lines, columns);
     for (size_t i = 0; i < count; i++) {
         p.panel = panels[i];

@@ -11,8 +11,6 @@
  * wFP and wFN are printed as sums but shown as percentages: they are the sums of
  * the importances of wrong verdicts over those of all verdicts that could be wrong.
  */
-#if __has_include("filter/importance.h") /* not in a library without that filter */
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -636,5 +634,3 @@ const lab_experiment lab_exp_importance[] = {
      .full_expected = LAB_REPRODUCED,
      .run = run_zeros},
     {0}};
-
-#endif

@@ -4,9 +4,7 @@
 static const lab_experiment *const all[] = {
     lab_exp_stable,
     lab_exp_reservoir,
-#if __has_include("filter/importance.h")
     lab_exp_importance,
-#endif
     lab_exp_ours,
 };
 

@@ -392,25 +392,42 @@ static weir_status run_slope(lab_unit *unit) {
 }
 
 /* Rise of the rate over the last third of the stream, points for each record. */
-static double late_slope(const lab_result *r, const char *column) {
-    int rows = (int)lab_rows(r, 0), from = rows * 2 / 3;
-    return (lab_mean(r, 0, -1, column) - lab_mean(r, 0, from, column)) /
-           (lab_mean(r, 0, -1, "records") - lab_mean(r, 0, from, "records"));
+static double late_slope(const lab_result *r, size_t c, const char *column) {
+    int rows = (int)lab_rows(r, c), from = rows * 2 / 3;
+    return (lab_mean(r, c, -1, column) - lab_mean(r, c, from, column)) /
+           (lab_mean(r, c, -1, "records") - lab_mean(r, c, from, "records"));
+}
+
+/* SBF's slope over RSBF's: the least and the most over the settings. */
+static void slope_ratios(const lab_result *r, double *low, double *high) {
+    *low = INFINITY;
+    *high = 0;
+    for (size_t c = 0; c < lab_cases(r); c++) {
+        double ratio = late_slope(r, c, "fnr_sbf") / late_slope(r, c, "fnr_rsbf");
+        *low = fmin(*low, ratio);
+        *high = fmax(*high, ratio);
+    }
 }
 
 static bool rsbf_is_flatter(const lab_result *r, lab_words *found) {
-    double sbf = late_slope(r, "fnr_sbf"), rsbf = late_slope(r, "fnr_rsbf");
-    return lab_say(found, rsbf < sbf,
-                   "In the last third SBF's rate rises by %.2g points a record, RSBF's by %.2g.",
-                   sbf, rsbf);
+    double low, high;
+    slope_ratios(r, &low, &high);
+    return lab_say(found, low > 1,
+                   "In the last third SBF's rate rises %.2f to %.2f times as fast as RSBF's, "
+                   "depending on the memory.",
+                   low, high);
 }
 
-static const lab_case slope_cases[] = {{.label = "128 MB / 1000", .p = {1073741.824, 2, 0.10}},
-                                       {0}};
+static const lab_case slope_cases[] = {
+    {.panel = "128 MB / 1000", .label = "a", .p = {1073741.824, 2, 0.10}},
+    {.panel = "65536 bits", .label = "b", .p = {65536, 2, 0.15}},
+    {.panel = "16384 bits", .label = "c", .p = {16384, 2, 0.15}},
+    {0}};
 
 static bool slopes_differ_threefold(const lab_result *r, lab_words *found) {
-    double ratio = late_slope(r, "fnr_sbf") / late_slope(r, "fnr_rsbf");
-    return lab_say(found, ratio > 2.5 && ratio < 4, "SBF's rises %.2f times as fast.", ratio);
+    double low, high;
+    slope_ratios(r, &low, &high);
+    return lab_say(found, low > 2.5 && high < 4, "%.2f to %.2f times as fast.", low, high);
 }
 
 static const lab_claim slope_claims[] = {
@@ -535,12 +552,14 @@ const lab_experiment lab_exp_reservoir[] = {
      .method = "695 million draws (quick: 6.95 million, with a hundredth of the memory) from a "
                "universe in which 15% are expected to be distinct; K=2, P=4, Max=1 and k=2, "
                "p*=0.03.",
-     .reason = "In the first row the two false positive rates have changed places: 12.5% is 2^-3, "
-               "RSBF's limit with k=3, and 11.1% is (1/3)^(1/2) squared over 3, SBF's stable "
-               "point for K=2, P=4. Its 87.47% false negatives are 100 - 12.5, so this row was "
-               "made with k=3, the last two with k=2 (with k=3 their false positives would be a "
-               "tenth). The second row fits neither: the same filters on the stream of table 5, "
-               "at the same memory, have 67.66%, not 58.28%.",
+     .reason =
+         "In the first row the two false positive rates seem to have changed places: 12.5% is "
+         "2^-3, RSBF's limit with k=3, and 11.1% is (1/3)^2, SBF's for K=2, P=4. Its 87.47% "
+         "false negatives are 100 - 12.5, so this row is run with k=3; the others fit k=2 (in "
+         "the third k=3 gives 39.6% false negatives and 0.26% false positives). The second "
+         "row fits neither: the same filters on the stream of table 5, at the same memory, "
+         "are printed with 67.66%, not 58.28%. SBF's 12.94% in the last row is 0.7 points "
+         "below ours; we do not know why.",
      .columns = table_columns,
      .cases = table_4,
      .claims = wins_claims,
@@ -564,11 +583,10 @@ const lab_experiment lab_exp_reservoir[] = {
                "universe in which 10% are expected to be distinct; K=2, P=4, Max=1 and k=2, "
                "p*=0.03.",
      .reason = "RSBF's 10.26% false positives at 67108864 bits do not go with its 67.66% false "
-               "negatives: a key that is not remembered is called SEEN at the rate of the false "
-               "positives, and the false negatives need k=2 with half of the bits set in the "
-               "end; that rate tends to 1/4, and averages 16% over this stream. SBF's 13.16% at "
-               "4294967296 bits is 0.8 points below ours and between our rows for 10% and 11% "
-               "distinct: the share is printed as a whole number.",
+               "negatives, which need k=2: with half of the bits set the rate tends to 1/4, and "
+               "averages 16% over this stream. SBF's 13.16% at 4294967296 bits is 0.8 points below "
+               "ours; we do not know why. Rounding of the 10% does not explain it: 9, 10 and 11% "
+               "distinct give 12.9, 14.0 and 15.0%, so it would take about 9.2%.",
      .columns = table_columns,
      .cases = table_5,
      .claims = wins_claims,
@@ -592,12 +610,13 @@ const lab_experiment lab_exp_reservoir[] = {
      .method = "The repository URLs of npm packages, 2.7 million records, in place of the KDD Cup "
                "2000 clicks, which are no longer to be had. FPR threshold 0.1: K=2, P=4, k=3, "
                "p*=0.03.",
-     .reason = "Another stream: the order of the two filters is a property of its gaps. Here most "
-               "repeats follow at once, and SBF, which always inserts, remembers those; RSBF "
-               "draws fewer and fewer keys until s/i = p*. Two things in the text cannot be: more "
-               "memory raises both filters' false negatives (2 KB: 10% and 15%, 4 KB: 12% and "
-               "22%), so the labels must be exchanged; and a false positive rate of 0.25% with a "
-               "threshold of 10% needs a stream whose distinct keys nearly fit into 16384 bits.",
+     .reason =
+         "Another stream. Probably the order of the two filters follows from the gaps: here most "
+         "repeats follow at once, and SBF, which always inserts, remembers those; RSBF "
+         "draws fewer and fewer keys until s/i = p*. Two things in the text cannot be: more "
+         "memory raises both filters' false negatives (2 KB: 10% and 15%, 4 KB: 12% and "
+         "22%), so the labels must be exchanged; and a false positive rate of 0.25% with a "
+         "threshold of 10% needs a stream whose distinct keys nearly fit into 16384 bits.",
      .columns = course_columns,
      .cases = real_cases,
      .claims = real_claims,
@@ -622,7 +641,8 @@ const lab_experiment lab_exp_reservoir[] = {
      .method = "1 billion draws (quick: 10 million, with a hundredth of the memory), 10% distinct; "
                "K=2, P=4, Max=1 and k=2, p*=0.03. Rates are those of the stream so far.",
      .reason = "The text reads RSBF's false negatives in 128 MB as 22% where table 5 prints 23.47% "
-               "for the same run; ours agrees with the table.",
+               "for the same run, which is ours too. SBF's false negatives in 512 MB are above the "
+               "printed 13%, as in table 5.",
      .columns = rate_columns,
      .cases = synthetic_cases,
      .claims = synthetic_claims,
@@ -645,8 +665,12 @@ const lab_experiment lab_exp_reservoir[] = {
      .title = "When the number of ones stands still",
      .claim = "With 512 KB RSBF's number of ones is stable shortly after 50 million records, SBF's "
               "is not even at 455 million.",
-     .method = "A 22nd of both, 20.7 million records and 24 KB, 10% distinct, k=3: so small that "
-               "the ones can be counted exactly after every thousand records.",
+     .method =
+         "A 22nd of both, 20.7 million records and 24 KB, 10% distinct, k=3: so small that "
+         "the ones can be counted exactly after every thousand records. They are said to stand "
+         "still once they change by less than a fifth of what SBF's do: the paper reads this "
+         "off a plot, and the threshold is ours, chosen after seeing the course. With a "
+         "tenth it would be at three times as many records.",
      .columns = course_columns,
      .cases = ones_cases,
      .claims = ones_claims,
@@ -666,13 +690,12 @@ const lab_experiment lab_exp_reservoir[] = {
      .title = "How fast the false negative rate still rises",
      .claim = "RSBF's false negative rate rises by 0.1% over 0.35 million records, SBF's by 0.3% "
               "over 0.3 million: 0.3e-6 and 1e-6 a record.",
-     .method = "The stream of figure 5 in 128 MB, a thousandth of both: 1 million draws, 10% "
-               "distinct. The "
-               "paper says neither the memory nor which part of the stream is shown, so only the "
-               "order of the slopes is compared. The printed slopes are in percentage points: "
-               "0.1/0.35M = 0.29e-6.",
-     .reason = "Neither the memory nor the stretch of the stream behind the printed slopes is "
-               "known.",
+     .method = "The paper says neither the memory nor which part of the stream is shown, so three "
+               "settings of 1 million draws: a thousandth of figure 5 in 128 MB (10% distinct), "
+               "and 65536 and 16384 bits (15% distinct). The printed slopes are in percentage "
+               "points: 0.1/0.35M = 0.29e-6.",
+     .reason = "The order depends on the memory, which the paper does not give: it is the paper's "
+               "in the first setting and the other way round in the two smaller ones.",
      .columns = slope_columns,
      .cases = slope_cases,
      .claims = slope_claims,
@@ -686,8 +709,8 @@ const lab_experiment lab_exp_reservoir[] = {
      .full = 1e6,
      .quick_seeds = 5,
      .full_seeds = 20,
-     .quick_expected = LAB_SAME_SHAPE,
-     .full_expected = LAB_SAME_SHAPE,
+     .quick_expected = LAB_DIFFERS,
+     .full_expected = LAB_DIFFERS,
      .run = run_slope,
      .memory = memory_both},
     {.name = "rsbf-theorem-5.1",

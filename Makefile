@@ -29,6 +29,12 @@ bench: setup all ## speed and memory, against other tools, as ratios in one run
 accuracy: setup all ## error rates on the reference streams: recent, stable, oracle, limit
 	@build/weir-accuracy
 
+lab: setup all ## the papers' experiments at their quick sizes, and the page lab-results/report.html
+	@build/weir lab run && build/weir lab report
+
+lab-full: setup all ## the same at the papers' sizes: hours, and 2 GB of memory
+	@build/weir lab run --full && build/weir lab report
+
 install: all ## into $(PREFIX), under $(DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
 
@@ -39,6 +45,6 @@ clean: ## remove everything that was built
 	@rm -rf build build-*
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all setup demo test check bench accuracy install format clean help
+.PHONY: all setup demo test check bench accuracy lab lab-full install format clean help

@@ -68,6 +68,17 @@ static size_t put_share(char *text, size_t used, size_t size, uint64_t bytes, in
     return used + (size_t)snprintf(text + used, size - used, ", %s left", span);
 }
 
+static void put_line(const char *text) {
+    if (line.terminal) {
+        int width = window_width() - 1;
+        fprintf(stderr, "\r%-*.*s", width, width, text);
+    } else {
+        fprintf(stderr, "%s\n", text);
+    }
+    fflush(stderr);
+    line.shown = line.terminal;
+}
+
 static void show(uint64_t records, uint64_t seen, uint64_t bytes, int64_t now) {
     char text[256], count[32], rate[32];
     double repeats = records ? 100.0 * (double)seen / (double)records : 0;
@@ -77,14 +88,20 @@ static void show(uint64_t records, uint64_t seen, uint64_t bytes, int64_t now) {
     if (seen != PROGRESS_NO_REPEATS)
         used += (size_t)snprintf(text + used, sizeof text - used, ", %.1f%% repeats", repeats);
     put_share(text, used, sizeof text, bytes, now);
-    if (line.terminal) {
-        int width = window_width() - 1;
-        fprintf(stderr, "\r%-*.*s", width, width, text);
-    } else {
-        fprintf(stderr, "%s\n", text);
-    }
-    fflush(stderr);
-    line.shown = line.terminal;
+    put_line(text);
+}
+
+void progress_step(const char *what, uint64_t done) {
+    int64_t now = now_ms();
+    if (!line.on || now - line.last < (line.terminal ? TICK_MS : PLAIN_TICK_MS)) return;
+    char text[256], bar[] = "....................";
+    double share = line.total ? (double)done / (double)line.total : 0;
+    for (size_t i = 0; bar[i] && (double)(i + 1) <= share * (double)(sizeof bar - 1); i++)
+        bar[i] = '#';
+    size_t used = (size_t)snprintf(text, sizeof text, "[%s] %.100s", bar, what);
+    put_share(text, used, sizeof text, done, now);
+    put_line(text);
+    line.last = now;
 }
 
 void progress_update(uint64_t records, uint64_t seen, uint64_t bytes) {

@@ -16,6 +16,10 @@ void progress_start(progress_mode mode, uint64_t total, uint64_t done);
 #define PROGRESS_NO_REPEATS UINT64_MAX
 void progress_update(uint64_t records, uint64_t seen, uint64_t bytes);
 
+/* The same for work that is not records: `what` stands first, done and the total
+ * of progress_start() are in any unit. */
+void progress_step(const char *what, uint64_t done);
+
 bool progress_is_on(void);
 
 /* Remove the line from the screen, before something else is written there. */

@@ -29,7 +29,8 @@ static const lab_real reals[] = {
     {"repo_urls", "repo_urls.txt.zst", {0, 0, 0, '\t', 0}},
     {"trending", "trending.tsv.zst", {2, 2, 0, '\t', 0}},
     {"recommendations", "recommendations.txt.zst", {0, 0, 0, '\t', 0}},
-    {"block_trace", "block_trace.lis.zst", {0, 0, 0, ' ', 1}},
+    {"block_trace", "block_trace.lis.zst", {0, 0, 0, ' ', LAB_PAGES}},
+    {"block_requests", "block_trace.lis.zst", {0, 0, 0, ' ', LAB_REQUESTS}},
     {"flows", "flows.tsv.zst", {2, 5, 0, '\t', 0}},
     {"package_titles", "package_titles.tsv.zst", {4, 4, 0, '\t', 0}},
 };
@@ -176,7 +177,7 @@ static void start_request(lab_file *f, const char *line, size_t length) {
     f->pages = number(&line, end);
 }
 
-size_t lab_file_next(lab_file *f, uint64_t *ids, size_t n) {
+size_t lab_file_next(lab_file *f, uint64_t *ids, uint64_t *tags, size_t n) {
     size_t done = 0, length;
     while (done < n) {
         if (f->pages) {
@@ -186,8 +187,15 @@ size_t lab_file_next(lab_file *f, uint64_t *ids, size_t n) {
         }
         const char *line = next_line(f, &length);
         if (!line) break;
-        if (f->recipe.pages) start_request(f, line, length);
-        else ids[done++] = line_id(&f->recipe, line, length);
+        if (!f->recipe.pages) {
+            ids[done++] = line_id(&f->recipe, line, length);
+            continue;
+        }
+        start_request(f, line, length);
+        if (f->recipe.pages == LAB_PAGES) continue;
+        if (tags) tags[done] = f->pages;
+        ids[done++] = f->page;
+        f->pages = 0;
     }
     return done;
 }

@@ -6,11 +6,15 @@
 
 typedef struct lab_file lab_file;
 
+enum { LAB_PAGES = 1, LAB_REQUESTS = 2 };
+
 /* What of a line is its key. */
 typedef struct {
     int first, last, also; /* columns first..last and also `also`; all 0: the line */
     char split;            /* between columns: '\t' or ' ' */
-    int pages;             /* nonzero: column 1 is a page, column 2 how many follow on it */
+    /* Block traces: column 1 is a page, column 2 how many follow on it. LAB_PAGES
+     * gives each page, LAB_REQUESTS the first one, tagged with their number. */
+    int pages;
 } lab_recipe;
 
 /* A real stream by name: its file in lab_data_dir() and its recipe. */
@@ -24,7 +28,8 @@ const lab_real *lab_real_find(const char *name);
 weir_status lab_file_new(lab_file **out, const char *path, const lab_recipe *recipe,
                          weir_error *err);
 void lab_file_free(lab_file *file);
-size_t lab_file_next(lab_file *file, uint64_t *ids, size_t n);
+/* tags: of requests; NULL if they are not wanted. */
+size_t lab_file_next(lab_file *file, uint64_t *ids, uint64_t *tags, size_t n);
 weir_status lab_file_check(const lab_file *file, weir_error *err);
 
 #endif

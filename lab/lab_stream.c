@@ -38,75 +38,20 @@
 #include "lab_stream.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab_file.h"
-#include "lab_zipf.h"
+#include "lab_error.h"
+#include "lab_stream_internal.h"
 
 #define ONE_32 ((uint64_t)1 << 32)
 #define MOST_LEVELS 40
 #define LABELS_PER_MEAN 37
 
-typedef enum { COUNT, REAL, WORD, TEXT } option_type;
-
-typedef struct {
-    const char *name;
-    option_type type;
-    size_t field;        /* offset in the stream's settings */
-    double low, high;    /* range of a COUNT or REAL */
-    const char *choices; /* of a WORD: "random|first" */
-} option;
-
-typedef struct {
-    uint64_t n, universe, domain, u, l;
-    double distinct, s, lambda, b, v;
-    uint64_t order, split;
-    char path[512], columns[32];
-} settings;
-
-typedef struct kind {
-    const char *name;
-    weir_status (*open)(lab_stream *, weir_error *);
-    size_t (*next)(lab_stream *, uint64_t *, size_t);
-    const option *options;
-} kind;
-
-struct lab_stream {
-    const kind *kind;
-    settings set;
-    uint64_t seed, drawn, universe;
-    lab_rng places, labels; /* which positions; which ids */
-    lab_zipf zipf;
-    uint64_t block[LAB_ZIPF_BLOCK]; /* zipf: ranks drawn ahead */
-    size_t block_at, block_end;
-    uint64_t arrive;          /* poisson: an arrival if a word is below; 0 if always */
-    uint64_t bias;            /* bmodel: b in 32 binary places */
-    uint64_t leaf, left, due; /* finest interval: number, positions and arrivals left */
-    lab_file *file;
-};
-
-static weir_status fail(weir_error *err, weir_status code, int64_t offset, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static weir_status fail(weir_error *err, weir_status code, int64_t offset, const char *format,
-                        ...) {
-    if (!err) return code;
-    err->code = code;
-    err->offset = offset;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(err->message, sizeof err->message, format, args);
-    va_end(args);
-    return code;
-}
-
 /* --- uniform ---------------------------------------------------------------- */
 
-/* The share of distinct ids expected in n draws of a universe. */
-static double expected_share(double universe, double n) {
+double lab_expected_share(double universe, double n) {
     if (universe <= 1) return 1 / n;
     double exponent = n * lab_log1p(-1 / universe);
     if (exponent < -700) exponent = -700;
@@ -117,10 +62,11 @@ static double expected_share(double universe, double n) {
  * universe, so halve the stretch that holds it. */
 static uint64_t solve_universe(uint64_t n, double share) {
     uint64_t low = 0, high = 1;
-    while (expected_share((double)high, (double)n) < share && high < (UINT64_C(1) << 50)) high *= 2;
+    while (lab_expected_share((double)high, (double)n) < share && high < (UINT64_C(1) << 50))
+        high *= 2;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (expected_share((double)middle, (double)n) < share) low = middle;
+        if (lab_expected_share((double)middle, (double)n) < share) low = middle;
         else high = middle;
     }
     return high;
@@ -128,7 +74,7 @@ static uint64_t solve_universe(uint64_t n, double share) {
 
 static weir_status uniform_open(lab_stream *s, weir_error *err) {
     if (!s->set.universe == !(s->set.distinct > 0))
-        return fail(err, WEIR_ERR_SPEC, -1, "uniform needs either universe= or distinct=");
+        return lab_error(err, WEIR_ERR_SPEC, -1, "uniform needs either universe= or distinct=");
     if (!s->set.universe) s->set.universe = solve_universe(s->set.n, s->set.distinct);
     s->universe = s->set.universe;
     return WEIR_OK;
@@ -144,8 +90,8 @@ static size_t uniform_next(lab_stream *s, uint64_t *ids, size_t n) {
 /* --- zipf ------------------------------------------------------------------- */
 
 static weir_status zipf_open(lab_stream *s, weir_error *err) {
-    if (!s->set.domain) return fail(err, WEIR_ERR_SPEC, -1, "zipf needs domain=");
-    if (s->set.s < 0) return fail(err, WEIR_ERR_SPEC, -1, "zipf needs s=");
+    if (!s->set.domain) return lab_error(err, WEIR_ERR_SPEC, -1, "zipf needs domain=");
+    if (s->set.s < 0) return lab_error(err, WEIR_ERR_SPEC, -1, "zipf needs s=");
     s->universe = s->set.domain;
     lab_zipf_init(&s->zipf, s->set.s, s->set.domain);
     return WEIR_OK;
@@ -175,8 +121,8 @@ static uint64_t own_id(const lab_stream *s, uint64_t position) {
 }
 
 static weir_status poisson_open(lab_stream *s, weir_error *err) {
-    if (!(s->set.lambda > 0)) return fail(err, WEIR_ERR_SPEC, -1, "poisson needs lambda=");
-    if (!s->set.u) return fail(err, WEIR_ERR_SPEC, -1, "poisson needs u=");
+    if (!(s->set.lambda > 0)) return lab_error(err, WEIR_ERR_SPEC, -1, "poisson needs lambda=");
+    if (!s->set.u) return lab_error(err, WEIR_ERR_SPEC, -1, "poisson needs u=");
     s->arrive = s->set.lambda < 1 ? (uint64_t)(s->set.lambda * 0x1p64) : 0;
     s->universe = own_id(s, s->set.n);
     return WEIR_OK;
@@ -191,16 +137,17 @@ static size_t poisson_next(lab_stream *s, uint64_t *ids, size_t n) {
 }
 
 static weir_status bmodel_open(lab_stream *s, weir_error *err) {
-    const settings *set = &s->set;
+    const stream_settings *set = &s->set;
     if (!(set->b > 0 && set->v > 0 && set->u))
-        return fail(err, WEIR_ERR_SPEC, -1, "bmodel needs b=, v= and u=");
+        return lab_error(err, WEIR_ERR_SPEC, -1, "bmodel needs b=, v= and u=");
     double densest = set->v;
     for (uint64_t i = 0; i < set->l; i++) densest *= 2 * set->b;
     /* The excess allowed is for v and b that binary cannot hold exactly. */
     if (densest > 1 + 1e-9 || set->n >> set->l == 0)
-        return fail(err, WEIR_ERR_RANGE, -1,
-                    "l=%d is too deep: the densest of 2^l intervals would hold %.3g times its room",
-                    (int)set->l, densest);
+        return lab_error(
+            err, WEIR_ERR_RANGE, -1,
+            "l=%d is too deep: the densest of 2^l intervals would hold %.3g times its room",
+            (int)set->l, densest);
     s->bias = (uint64_t)(set->b * 0x1p32 + 0.5);
     s->universe = own_id(s, set->n);
     return WEIR_OK;
@@ -250,7 +197,7 @@ static weir_status parse_columns(const char *text, lab_recipe *r, weir_error *er
     int got = sscanf(text, "%d%c%d%c", &first, &sign, &second, &rest);
     if (!*text) return WEIR_OK;
     if (first < 0 || (got != 1 && !(got == 3 && (sign == '-' || sign == '+') && second > 0)))
-        return fail(err, WEIR_ERR_SPEC, -1, "columns='%s' is not like 4, 2-5 or 1+7", text);
+        return lab_error(err, WEIR_ERR_SPEC, -1, "columns='%s' is not like 4, 2-5 or 1+7", text);
     r->first = first;
     r->last = sign == '-' ? second : first;
     r->also = sign == '+' ? second : 0;
@@ -259,13 +206,13 @@ static weir_status parse_columns(const char *text, lab_recipe *r, weir_error *er
 
 static weir_status file_open(lab_stream *s, weir_error *err) {
     lab_recipe recipe = {0, 0, 0, s->set.split ? ' ' : '\t', 0};
-    if (!*s->set.path) return fail(err, WEIR_ERR_SPEC, -1, "file needs path=");
+    if (!*s->set.path) return lab_error(err, WEIR_ERR_SPEC, -1, "file needs path=");
     weir_status status = parse_columns(s->set.columns, &recipe, err);
     return status ? status : lab_file_new(&s->file, s->set.path, &recipe, err);
 }
 
 static size_t file_next(lab_stream *s, uint64_t *ids, size_t n) {
-    return lab_file_next(s->file, ids, n);
+    return lab_file_next(s->file, ids, s->tags, n);
 }
 
 static weir_status real_open(lab_stream *s, const lab_real *real, weir_error *err) {
@@ -276,45 +223,52 @@ static weir_status real_open(lab_stream *s, const lab_real *real, weir_error *er
 
 /* --- the table of kinds and the parsing of specs -------------------------------- */
 
-#define FIELD(name) offsetof(settings, name)
+#define FIELD(name) offsetof(stream_settings, name)
 #define LONGEST 1e12
 #define OPTION_N                                                                                   \
-    { "n", COUNT, FIELD(n), 1, LONGEST, NULL }
+    { "n", STREAM_COUNT, FIELD(n), 1, LONGEST, NULL }
 #define OPTION_U                                                                                   \
-    { "u", COUNT, FIELD(u), 1, LONGEST, NULL }
+    { "u", STREAM_COUNT, FIELD(u), 1, LONGEST, NULL }
 
-static const option uniform_options[] = {OPTION_N,
-                                         {"universe", COUNT, FIELD(universe), 1, 1e15, NULL},
-                                         {"distinct", REAL, FIELD(distinct), 1e-9, 0.9999, NULL},
-                                         {0}};
-static const option zipf_options[] = {OPTION_N,
-                                      {"s", REAL, FIELD(s), 0, 10, NULL},
-                                      {"domain", COUNT, FIELD(domain), 1, LONGEST, NULL},
-                                      {0}};
-static const option poisson_options[] = {
-    OPTION_N, OPTION_U, {"lambda", REAL, FIELD(lambda), 1e-9, 1, NULL}, {0}};
-static const option bmodel_options[] = {OPTION_N,
-                                        OPTION_U,
-                                        {"b", REAL, FIELD(b), 0.5, 1, NULL},
-                                        {"l", COUNT, FIELD(l), 0, MOST_LEVELS, NULL},
-                                        {"v", REAL, FIELD(v), 1e-9, 1, NULL},
-                                        {"order", WORD, FIELD(order), 0, 0, "random|first"},
-                                        {0}};
-static const option file_options[] = {{"path", TEXT, FIELD(path), 0, 512, NULL},
-                                      {"columns", TEXT, FIELD(columns), 0, 32, NULL},
-                                      {"split", WORD, FIELD(split), 0, 0, "tab|space"},
-                                      {0}};
+static const stream_option uniform_options[] = {
+    OPTION_N,
+    {"universe", STREAM_COUNT, FIELD(universe), 1, 1e15, NULL},
+    {"distinct", STREAM_REAL, FIELD(distinct), 1e-9, 0.9999, NULL},
+    {0}};
+static const stream_option zipf_options[] = {
+    OPTION_N,
+    {"s", STREAM_REAL, FIELD(s), 0, 10, NULL},
+    {"domain", STREAM_COUNT, FIELD(domain), 1, LONGEST, NULL},
+    {0}};
+static const stream_option poisson_options[] = {
+    OPTION_N, OPTION_U, {"lambda", STREAM_REAL, FIELD(lambda), 1e-9, 1, NULL}, {0}};
+static const stream_option bmodel_options[] = {
+    OPTION_N,
+    OPTION_U,
+    {"b", STREAM_REAL, FIELD(b), 0.5, 1, NULL},
+    {"l", STREAM_COUNT, FIELD(l), 0, MOST_LEVELS, NULL},
+    {"v", STREAM_REAL, FIELD(v), 1e-9, 1, NULL},
+    {"order", STREAM_WORD, FIELD(order), 0, 0, "random|first"},
+    {0}};
+static const stream_option file_options[] = {
+    {"path", STREAM_TEXT, FIELD(path), 0, 512, NULL},
+    {"columns", STREAM_TEXT, FIELD(columns), 0, 32, NULL},
+    {"split", STREAM_WORD, FIELD(split), 0, 0, "tab|space"},
+    {0}};
 
-static const kind kinds[] = {{"uniform", uniform_open, uniform_next, uniform_options},
-                             {"zipf", zipf_open, zipf_next, zipf_options},
-                             {"poisson", poisson_open, poisson_next, poisson_options},
-                             {"bmodel", bmodel_open, bmodel_next, bmodel_options},
-                             {"file", file_open, file_next, file_options}};
-static const kind real_kind = {"real", NULL, file_next, NULL};
+static const stream_kind kinds[] = {{"uniform", uniform_open, uniform_next, uniform_options, NULL},
+                                    {"zipf", zipf_open, zipf_next, zipf_options, NULL},
+                                    {"poisson", poisson_open, poisson_next, poisson_options, NULL},
+                                    {"bmodel", bmodel_open, bmodel_next, bmodel_options, NULL},
+                                    {"file", file_open, file_next, file_options, NULL}};
+static const stream_kind real_kind = {"real", NULL, file_next, NULL, NULL};
+static const stream_kind request_kind = {"requests", NULL, file_next, NULL, "pages"};
 
-static const kind *find_kind(const char *name) {
+static const stream_kind *find_kind(const char *name) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kinds[i].name, name)) return &kinds[i];
+    for (size_t i = 0; lab_tagged_kinds[i].name; i++)
+        if (!strcmp(lab_tagged_kinds[i].name, name)) return &lab_tagged_kinds[i];
     return NULL;
 }
 
@@ -326,7 +280,7 @@ static weir_status parse_real(const char *text, double *value, weir_error *err) 
         end++;
     }
     return end != text && !*end ? WEIR_OK
-                                : fail(err, WEIR_ERR_RANGE, 0, "'%s' is not a number", text);
+                                : lab_error(err, WEIR_ERR_RANGE, 0, "'%s' is not a number", text);
 }
 
 /* Index of a word among choices, or -1. */
@@ -341,32 +295,33 @@ static int parse_word(const char *text, const char *choices) {
     return -1;
 }
 
-static weir_status parse_value(settings *set, const option *o, const char *text, weir_error *err) {
+static weir_status parse_value(stream_settings *set, const stream_option *o, const char *text,
+                               weir_error *err) {
     void *field = (char *)set + o->field;
     uint64_t count = 0;
     double real = 0;
     weir_status status = WEIR_OK;
-    if (o->type == TEXT) {
+    if (o->type == STREAM_TEXT) {
         if (strlen(text) >= (size_t)o->high)
-            return fail(err, WEIR_ERR_RANGE, 0, "%s is too long", o->name);
+            return lab_error(err, WEIR_ERR_RANGE, 0, "%s is too long", o->name);
         strcpy(field, text);
         return WEIR_OK;
     }
-    if (o->type == WORD) {
+    if (o->type == STREAM_WORD) {
         int word = parse_word(text, o->choices);
         *(uint64_t *)field = (uint64_t)word;
         return word >= 0 ? WEIR_OK
-                         : fail(err, WEIR_ERR_SPEC, 0, "%s='%s' is none of %s", o->name, text,
-                                o->choices);
+                         : lab_error(err, WEIR_ERR_SPEC, 0, "%s='%s' is none of %s", o->name, text,
+                                     o->choices);
     }
-    if (o->type == COUNT) status = weir_parse_count(text, &count, err);
+    if (o->type == STREAM_COUNT) status = weir_parse_count(text, &count, err);
     else status = parse_real(text, &real, err);
     if (status) return status;
-    double value = o->type == COUNT ? (double)count : real;
+    double value = o->type == STREAM_COUNT ? (double)count : real;
     if (!(value >= o->low && value <= o->high))
-        return fail(err, WEIR_ERR_RANGE, 0, "%s=%s is not in %g..%g", o->name, text, o->low,
-                    o->high);
-    if (o->type == COUNT) *(uint64_t *)field = count;
+        return lab_error(err, WEIR_ERR_RANGE, 0, "%s=%s is not in %g..%g", o->name, text, o->low,
+                         o->high);
+    if (o->type == STREAM_COUNT) *(uint64_t *)field = count;
     else *(double *)field = real;
     return WEIR_OK;
 }
@@ -374,26 +329,28 @@ static weir_status parse_value(settings *set, const option *o, const char *text,
 /* One option=value; `at` is where it stands in the spec. */
 static weir_status parse_option(lab_stream *s, char *text, int64_t at, weir_error *err) {
     char *value = strchr(text, '=');
-    if (!value) return fail(err, WEIR_ERR_SPEC, at, "'%s' is not option=value", text);
+    if (!value) return lab_error(err, WEIR_ERR_SPEC, at, "'%s' is not option=value", text);
     *value++ = 0;
-    for (const option *o = s->kind->options; o->name; o++) {
+    for (const stream_option *o = s->kind->options; o->name; o++) {
         if (strcmp(o->name, text) != 0) continue;
         weir_status status = parse_value(&s->set, o, value, err);
         if (status && err) err->offset = at + (value - text);
         return status;
     }
-    return fail(err, WEIR_ERR_SPEC, at, "%s has no option '%s'", s->kind->name, text);
+    return lab_error(err, WEIR_ERR_SPEC, at, "%s has no option '%s'", s->kind->name, text);
 }
 
 static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
     char *options = strchr(spec, ':');
     if (options) *options++ = 0;
     const lab_real *real = lab_real_find(spec);
-    s->kind = real ? &real_kind : find_kind(spec);
-    if (!s->kind) return fail(err, WEIR_ERR_SPEC, 0, "no stream is called '%s'", spec);
+    if (!real) s->kind = find_kind(spec);
+    else s->kind = real->recipe.pages == LAB_REQUESTS ? &request_kind : &real_kind;
+    if (!s->kind) return lab_error(err, WEIR_ERR_SPEC, 0, "no stream is called '%s'", spec);
     if (real)
-        return options ? fail(err, WEIR_ERR_SPEC, options - spec, "'%s' takes no options", spec)
-                       : real_open(s, real, err);
+        return options
+                   ? lab_error(err, WEIR_ERR_SPEC, options - spec, "'%s' takes no options", spec)
+                   : real_open(s, real, err);
     while (options && *options) {
         char *next = strchr(options, ',');
         if (next) *next++ = 0;
@@ -402,7 +359,7 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
         options = next;
     }
     if (s->kind != find_kind("file") && !s->set.n)
-        return fail(err, WEIR_ERR_SPEC, -1, "%s needs n=", s->kind->name);
+        return lab_error(err, WEIR_ERR_SPEC, -1, "%s needs n=", s->kind->name);
     return s->kind->open(s, err);
 }
 
@@ -412,7 +369,7 @@ weir_status lab_stream_new(lab_stream **out, const char *spec, uint64_t seed, we
     char *copy = strdup(spec);
     weir_status status;
     if (!s || !copy) {
-        status = fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+        status = lab_error(err, WEIR_ERR_MEMORY, -1, "out of memory");
         goto done;
     }
     s->set.s = -1; /* 0 is an exponent */
@@ -434,6 +391,13 @@ void lab_stream_free(lab_stream *s) {
 }
 
 size_t lab_stream_next(lab_stream *s, uint64_t *ids, size_t n) {
+    return lab_stream_next_tagged(s, ids, NULL, n);
+}
+
+const char *lab_stream_tag(const lab_stream *s) { return s->kind->tag; }
+
+size_t lab_stream_next_tagged(lab_stream *s, uint64_t *ids, uint64_t *tags, size_t n) {
+    s->tags = tags;
     if (!s->file && n > s->set.n - s->drawn) n = (size_t)(s->set.n - s->drawn);
     size_t got = n ? s->kind->next(s, ids, n) : 0;
     s->drawn += got;
@@ -462,7 +426,7 @@ weir_status lab_stream_collect(uint64_t **ids, size_t *count, const char *spec, 
             if (all) room *= 2;
             uint64_t *larger = realloc(all, room * sizeof *all);
             if (!larger) {
-                status = fail(err, WEIR_ERR_MEMORY, -1, "no memory for %zu ids", room);
+                status = lab_error(err, WEIR_ERR_MEMORY, -1, "no memory for %zu ids", room);
                 break;
             }
             all = larger;

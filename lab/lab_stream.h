@@ -17,10 +17,17 @@
  *     zipf:n=,s=,domain=           id k-1 with probability ~ k^-s, k = 1..domain
  *     poisson:n=,lambda=,u=        the thesis, 3.5.1; see lab_stream.c
  *     bmodel:n=,b=,l=,v=,u=,order= likewise; order is random (default) or first
+ *     importance:n=,repeat=,levels=,law=   ids with an importance of 1..levels
+ *                                  (default 50); law is uniform (default),
+ *                                  proportional or inverse; tagged with it
+ *     burst:n=,universe=,rate=,factor=     uniform, tagged with its time slot
+ *     producers:n=,universe=,producers=,fanout=,local=   tagged with its producer;
+ *                                  lab_stream_tagged.c has these three
  *     file:path=,columns=,split=   the lines of a file or some columns of them
  *                                  (2-5, 1+7, or 0 for the whole line), split by
  *                                  tab (default) or space; zstd is recognised
- *     weblog, repo_urls, ...       the real streams by name, from lab_data_dir()
+ *     weblog, repo_urls, ...       the real streams by name, from lab_data_dir();
+ *                                  block_requests is tagged with its sizes
  */
 #ifndef LAB_STREAM_H
 #define LAB_STREAM_H
@@ -39,6 +46,12 @@ void lab_stream_free(lab_stream *stream);
 
 /* Write the next ids, at most n; fewer only at the end, 0 past it. */
 size_t lab_stream_next(lab_stream *stream, uint64_t *ids, size_t n);
+
+/* What the tags of a stream are, "importance"; NULL if it has none. */
+const char *lab_stream_tag(const lab_stream *stream);
+
+/* The same as lab_stream_next(), with the tag of each record; tags may be NULL. */
+size_t lab_stream_next_tagged(lab_stream *stream, uint64_t *ids, uint64_t *tags, size_t n);
 
 /* WEIR_OK, or why a file ended early: bad compression, a read error. */
 weir_status lab_stream_check(const lab_stream *stream, weir_error *err);

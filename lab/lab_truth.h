@@ -23,6 +23,7 @@ void lab_set_free(lab_set *set);
  * 2^32 - 2 of them. *first tells whether this is it. LAB_SET_FULL when out of
  * memory or numbers. */
 #define LAB_SET_FULL UINT32_MAX
+#define LAB_SET_BYTES 24 /* of memory for each id, on average */
 uint32_t lab_set_number(lab_set *set, uint64_t id, bool *first);
 
 size_t lab_set_count(const lab_set *set);

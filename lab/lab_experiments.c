@@ -1,0 +1,16 @@
+/* lab_experiments.c - the list of all experiments, in the order of the report. */
+#include "lab_experiment.h"
+
+static const lab_experiment *const all[] = {
+    lab_exp_stable,
+    lab_exp_reservoir,
+    lab_exp_importance,
+    lab_exp_ours,
+};
+
+const lab_experiment *lab_experiment_at(size_t i) {
+    for (size_t list = 0; list < sizeof all / sizeof *all; list++)
+        for (const lab_experiment *e = all[list]; e->name; e++)
+            if (i-- == 0) return e;
+    return NULL;
+}

@@ -42,7 +42,7 @@
  *                     two bits of a row belong to no slice; those of the first four
  *                     hold the newest slice (5 bits) and the keys it has taken (3).
  *            A line is short: at fpr = 1% block takes 19% more memory for a key than
- *            classic, at 0.1% 80%, and at 0.0001% 2.7 times as much.
+ *            classic, at 0.1% 76%, and at 0.0001% 2.5 times as much.
  * Source     Shtul, Baquero, Almeida, "Age-partitioned Bloom filters", 2020, from
  *            its description. We differ: g is planned with k and l instead of half
  *            filling the slices; blocks; renewing.
@@ -618,7 +618,7 @@ const weir__filter_class weir__apbf_class = {
              .summary = "age-partitioned Bloom filter: surely remembers the last so many keys",
              .advice = "A rival to compare recent with. Take it when the last so many keys that "
                        "it passed must surely be remembered, without exception; it says how "
-                       "many these are. recent remembers two to three times as many in the same "
+                       "many these are. recent remembers about twice as many in the same "
                        "memory, but not every single one.",
              .mergeable = false,
              .options = options},

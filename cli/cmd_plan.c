@@ -411,7 +411,7 @@ static const opt_section plan_sections[] = {
      "= fnr, fnr within\nthe share of the repeats that will pass as new, and the range in which a "
      "real run should lie: two standard deviations, and 10% and half a point for what another seed "
      "and a scaled replay change; beyond the length of the sample 30% and three points around this "
-     "and the formula\n\n"
+     "and the formula, or 50% without one\n\n"
      "= formula\nthe same by the filter's own formulas, where it has any. They look only at the "
      "gaps between repeats. On the reference streams they come within a quarter of what is "
      "measured, or five points\n\n"

@@ -19,7 +19,8 @@
  * Error      the stated interval: two standard deviations over groups of keys, and 10%
  *            and half a point for what a seed and a scaled memory change; beyond the
  *            sample 30% and three points around both the replay and the formula, which
- *            err differently there: one goes by distances, the other by records too.
+ *            err differently there: one goes by distances, the other by records too;
+ *            50% for filters without a formula.
  */
 #include <math.h>
 #include <stdio.h>
@@ -103,9 +104,10 @@ static void set_extended(const inquiry *q, weir_plan_choice *c, const weir__loss
         sum += gap->share * weir__loss_at(loss, gap->distance, (double)q->question.memory);
     }
     c->fnr = fmin(1, sum);
-    double formula = c->formula_fnr >= 0 ? c->formula_fnr : c->fnr;
-    c->fnr_low = fmax(0, 0.7 * fmin(c->fnr, formula) - 0.03);
-    c->fnr_high = fmin(1, 1.3 * fmax(c->fnr, formula) + 0.03);
+    bool known = c->formula_fnr >= 0;
+    double formula = known ? c->formula_fnr : c->fnr, room = known ? 0.3 : 0.5;
+    c->fnr_low = fmax(0, (1 - room) * fmin(c->fnr, formula) - 0.03);
+    c->fnr_high = fmin(1, (1 + room) * fmax(c->fnr, formula) + 0.03);
 }
 
 static bool judge_bound(weir_plan_choice *c, const weir__trial *t, double fpr) {
@@ -155,12 +157,8 @@ weir_status weir_plan_try(weir_profile *p, const weir_plan_question *question,
 
 /* --- all of them ----------------------------------------------------------------------- */
 
-/* Filters made of filters forget as those do: they are not choices of their own. */
-static bool is_composed(const weir__filter_class *class) {
-    for (const weir_option *o = class->kind.options; o->name; o++)
-        if (o->type == WEIR_OPT_SPEC) return true;
-    return false;
-}
+/* Filters over sites forget as those that they are made of: no choices of their own. */
+static bool is_over_sites(const weir__filter_class *class) { return class->spread != NULL; }
 
 static weir_plan_choice start_choice(const inquiry *q, const weir__filter_class *class) {
     weir_plan_choice c = {.kind = &class->kind, .memory = q->question.memory, .formula_fnr = -1};
@@ -193,7 +191,7 @@ weir_status weir_plan_rank(weir_profile *p, const weir_plan_question *question,
     *count = 0;
     weir_status status = prepare(&q, p, question, err);
     for (size_t i = 0; status == WEIR_OK && weir__filter_classes[i] && *count < size; i++) {
-        if (is_composed(weir__filter_classes[i])) continue;
+        if (is_over_sites(weir__filter_classes[i])) continue;
         choices[*count] = start_choice(&q, weir__filter_classes[i]);
         status = try_choice(&q, &choices[*count], err);
         *count += status == WEIR_OK;
@@ -244,7 +242,7 @@ weir_status weir_plan_memory(weir_profile *p, const weir_plan_question *question
     uint64_t high = MEMORY_MOST;
     for (size_t i = 0; status == WEIR_OK && weir__filter_classes[i]; i++) {
         const weir__filter_class *class = weir__filter_classes[i];
-        if (is_composed(class)) continue;
+        if (is_over_sites(class)) continue;
         uint64_t memory = best->kind ? (uint64_t)((double)high / PRECISION) : start;
         status = try_memory(&q, class, memory, fnr, &c, &good, err);
         while (status == WEIR_OK && !good && !best->kind && memory < MEMORY_MOST) {

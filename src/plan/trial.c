@@ -29,10 +29,11 @@ enum { BATCH = 1024, MEMORY_LEAST = 1024, LOSS_MIDDLE = 128, A_DOUBLING = 4 };
 #define PLENTY (16.0 * (1 << 20))
 #define PLENTY_A_KEY 64.0
 
-static bool has_option(const weir_kind *kind, const char *name) {
+/* What a kind calls its window, or NULL. */
+static const char *window_option(const weir_kind *kind) {
     for (const weir_option *o = kind->options; o->name; o++)
-        if (!strcmp(o->name, name)) return true;
-    return false;
+        if (!strcmp(o->name, "window") || !strcmp(o->name, "length")) return o->name;
+    return NULL;
 }
 
 const char *weir__plan_spec(char spec[WEIR__PLAN_SPEC], const weir_plan_question *q,
@@ -42,7 +43,8 @@ const char *weir__plan_spec(char spec[WEIR__PLAN_SPEC], const weir_plan_question
     if (choice->options[0])
         used += (size_t)snprintf(spec + used, WEIR__PLAN_SPEC - used, ",%s", choice->options);
     if (q->window)
-        snprintf(spec + used, WEIR__PLAN_SPEC - used, ",window=%lldns", (long long)q->window);
+        snprintf(spec + used, WEIR__PLAN_SPEC - used, ",%s=%lldns", window_option(choice->kind),
+                 (long long)q->window);
     return spec;
 }
 
@@ -155,7 +157,7 @@ weir_status weir__trial_run(weir__trial *t, weir__loss *loss, const weir_profile
     char spec[WEIR__PLAN_SPEC];
     weir_filter *filter;
     weir_filter_info info;
-    if (q->window && !has_option(choice->kind, "window"))
+    if (q->window && !window_option(choice->kind))
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "it has no window");
     replay r = {p, q, (double)q->memory * share, NULL};
     double enough = fmax(PLENTY, PLENTY_A_KEY * (double)p->keys);

@@ -68,6 +68,7 @@ static const opt_entry plan_table[] = {
     READ_KEY_ROWS,
     READ_UNJUDGED_ROWS("What passes is left out of the plan."),
     READ_TIME_ROWS,
+    READ_IMPORTANCE_ROW,
 
     {PL_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, "Reports", true,
      "Print one JSON object instead of text.", NULL},
@@ -183,6 +184,7 @@ static int settle(plan_settings *s) {
     if (!s->memory && !s->ask_memory) s->question.memory = MEMORY_STANDARD;
     s->ask_window = q->rate > 0 && !q->window && !s->ask_memory;
     if (s->from.in.time_field && !s->sample) return cli_error("--time goes with --sample");
+    if (s->from.in.number_field && !s->sample) return cli_error("--importance goes with --sample");
     if (s->from.in.time_field && !q->window_is_time)
         return cli_error("--time goes with a --window that is a duration, such as --window 1h");
     if (q->window_is_time && !s->from.in.time_field && !(q->rate > 0))
@@ -205,7 +207,8 @@ static int observe(const plan_settings *s, weir_profile *profile, const stream_r
         if (i < batch->count && status == STREAM_RECORD_OK) continue;
         weir_batch run = {.count = i - from,
                           .hashes = batch->hashes + from,
-                          .times = batch->times ? batch->times + from : NULL};
+                          .times = batch->times ? batch->times + from : NULL,
+                          .importances = batch->numbers ? batch->numbers + from : NULL};
         if (weir_profile_observe(profile, &run, &err)) return cli_error("%s", err.message);
         from = i + 1;
         bool fails = (status == STREAM_BAD && s->from.on_bad == DO_FAIL) ||
@@ -411,10 +414,12 @@ static const opt_section plan_sections[] = {
      "= fnr, fnr within\nthe share of the repeats that will pass as new, and the range in which a "
      "real run should lie: two standard deviations, and 10% and half a point for what another seed "
      "and a scaled replay change; beyond the length of the sample 30% and three points around this "
-     "and the formula, or 50% without one\n\n"
+     "and the formula, or 60% without one\n\n"
      "= formula\nthe same by the filter's own formulas, where it has any. They look only at the "
      "gaps between repeats. On the reference streams they come within a quarter of what is "
      "measured, or five points\n\n"
+     "= by importance\nwith `--importance` a repeat that passes counts as much as it matters: the "
+     "share is of the sum of the importances of all repeats, those below 0 counting as 0\n\n"
      "= places\nplaces of memory looked at for each key\n\n"
      "= keys/s\nmeasured on this machine just now, with keys that are all new, at the memory in "
      "question but at most 64M of it; reading records is not in it"},

@@ -43,6 +43,9 @@ static void command_of(char *out, size_t size, const plan_settings *s, const pla
         else snprintf(span, sizeof span, "%lld", (long long)a->question.window);
         used += (size_t)snprintf(out + used, size - used, " --window %s", span);
     }
+    if (best->kind->uses_importance && s->from.in.number_field)
+        used +=
+            (size_t)snprintf(out + used, size - used, " --importance %s", s->from.in.number_field);
     snprintf(out + used, size - used, "%s", s->words);
 }
 
@@ -108,9 +111,10 @@ static void show_choice(const weir_plan_choice *c) {
            rate_text(fnr, c->fnr), range, formula, c->positions, speed);
 }
 
-static void show_table(const plan_answer *a) {
+static void show_table(const plan_settings *s, const plan_answer *a) {
     char memory[32];
-    printf("\nwith %s of memory\n", weir_print_size(memory, a->choices[0].memory));
+    printf("\nwith %s of memory%s\n", weir_print_size(memory, a->choices[0].memory),
+           s->from.in.number_field ? ", repeats by importance" : "");
     printf("%-18s %9s %9s %17s %9s %6s %6s\n", "filter", "fpr most", "fnr", "fnr within", "formula",
            "places", "keys/s");
     for (size_t i = 0; i < a->count; i++) show_choice(&a->choices[i]);
@@ -137,7 +141,7 @@ void plan_show_text(const plan_settings *s, const plan_answer *a) {
     plot p;
     plot_series series[PLAN_CURVES];
     show_stream(s, a);
-    show_table(a);
+    show_table(s, a);
     if (a->curves) {
         putchar('\n');
         fill_plot(&p, series, a);

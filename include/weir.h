@@ -645,8 +645,9 @@ WEIR_API weir_status weir_profile_assume(weir_profile **out, uint64_t memory,
                                          weir_plan_question *question, weir_error *err);
 WEIR_API void weir_profile_free(weir_profile *profile);
 
-/* Take note of a batch; its times if it has any. Fails with WEIR_ERR_MEMORY, or
- * WEIR_ERR_MISMATCH if only some batches have times. */
+/* Take note of a batch, its times and its importances if it has any; with importances
+ * a repeat counts as much as it matters. Fails with WEIR_ERR_MEMORY, or
+ * WEIR_ERR_MISMATCH if only some batches have them. */
 WEIR_API weir_status weir_profile_observe(weir_profile *profile, const weir_batch *batch,
                                           weir_error *err);
 

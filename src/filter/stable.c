@@ -247,10 +247,10 @@ static double fnr_of_gaps(double cells, weir__stable_pair pair, unsigned max,
 static void expect(const weir_filter *filter, const weir_stream_model *model,
                    weir_expectation *expectation) {
     const stable_filter *f = (const stable_filter *)filter;
-    weir__stable_shape s = weir__stable_shape_of(f->block, f->max, f->words * 8);
-    weir__stable_pair pair = {f->K, f->P};
-    expectation->fpr = weir__stable_bound(&s, f->K, f->P);
-    expectation->fnr = fnr_of_gaps((double)f->cells, pair, f->max, model);
+    weir__stable_shape s = weir__stable_shape_of(f->c.block, f->c.max, f->c.words * 8);
+    weir__stable_pair pair = {f->c.K, f->c.P};
+    expectation->fpr = weir__stable_bound(&s, f->c.K, f->c.P);
+    expectation->fnr = fnr_of_gaps((double)f->c.cells, pair, f->c.max, model);
 }
 
 unsigned weir__stable_best_max(bool block, uint64_t bytes, double fpr,
@@ -259,7 +259,7 @@ unsigned weir__stable_best_max(bool block, uint64_t bytes, double fpr,
     double least = 2;
     for (unsigned max = 1; max <= 7; max = 2 * max + 1) {
         weir__stable_shape s = weir__stable_shape_of(block, max, bytes);
-        uint64_t cells = bytes / 8 * (64 / width_of(max));
+        uint64_t cells = bytes / 8 * (64 / weir__fading_width(max));
         weir__stable_pair pair = weir__stable_plan(&s, (double)cells, fpr);
         if (!pair.K) continue;
         double fnr = fnr_of_gaps((double)cells, pair, max, model);

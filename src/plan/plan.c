@@ -20,7 +20,7 @@
  *            and half a point for what a seed and a scaled memory change; beyond the
  *            sample 30% and three points around both the replay and the formula, which
  *            err differently there: one goes by distances, the other by records too;
- *            50% for filters without a formula.
+ *            60% for filters without a formula.
  */
 #include <math.h>
 #include <stdio.h>
@@ -68,16 +68,17 @@ static weir_status prepare(inquiry *q, weir_profile *p, const weir_plan_question
     return status;
 }
 
-/* Repeats in what is covered: what is left of the records (trial.h says why), or
+/* Repeats in what is covered: what is left of the records (profile.c says why), or
  * where that is mostly noise those that were kept. */
-static double repeats_of(const weir_profile *p) {
+static double repeats_of(const weir_profile *p, const weir__trial *t) {
+    if (p->importances) return t->repeats / p->share;
     double firsts = (double)p->firsts / p->share, records = (double)p->covered;
     if (p->share < 1 && firsts < DISTINCT_MOST * records) return records - firsts;
     return (double)(p->count - p->firsts) / p->share;
 }
 
 static void set_rates(weir_plan_choice *c, const weir__trial *t, const weir_profile *p) {
-    double repeats = fmax(1, repeats_of(p)), sum = 0, squares = 0;
+    double repeats = fmax(1e-9, repeats_of(p, t)), sum = 0, squares = 0;
     for (int i = 0; i < WEIR__TRIAL_GROUPS; i++) sum += t->false_new[i];
     double mean = sum / WEIR__TRIAL_GROUPS;
     for (int i = 0; i < WEIR__TRIAL_GROUPS; i++)
@@ -105,7 +106,7 @@ static void set_extended(const inquiry *q, weir_plan_choice *c, const weir__loss
     }
     c->fnr = fmin(1, sum);
     bool known = c->formula_fnr >= 0;
-    double formula = known ? c->formula_fnr : c->fnr, room = known ? 0.3 : 0.5;
+    double formula = known ? c->formula_fnr : c->fnr, room = known ? 0.3 : 0.6;
     c->fnr_low = fmax(0, (1 - room) * fmin(c->fnr, formula) - 0.03);
     c->fnr_high = fmin(1, (1 + room) * fmax(c->fnr, formula) + 0.03);
 }

@@ -13,7 +13,7 @@
  * Error      of a share p measured on n keys about sqrt(p/n), more on skewed streams,
  *            where it matters whether the few hot keys are in the sample. Rates are
  *            therefore taken of all records, whose number is known, not of those kept.
- * Cost       a mix and a comparison for a key that is not kept, 24 bytes for one that
+ * Cost       a mix and a comparison for a key that is not kept, 32 bytes for one that
  *            is; analysing takes O(n log n) and 20 bytes for each more.
  * Source     keys by hash: distinct sampling, thesis 2.2.2; for distances Waldspurger
  *            et al., FAST 2015 (SHARDS). Distances: a Fenwick tree over the last
@@ -36,7 +36,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 
-enum { BYTES_A_RECORD = 48, MEMORY_LEAST = 65536, LEAST_SCALED = 65536, FIRST_ROOM = 4096 };
+enum { BYTES_A_RECORD = 56, MEMORY_LEAST = 65536, LEAST_SCALED = 65536, FIRST_ROOM = 4096 };
 enum { RECORDS_LEAST = 1000, REPEATS_LEAST = 100 }; /* to judge by */
 
 /* Of a drawn stream: records are many enough and still quick to replay. */
@@ -66,6 +66,7 @@ void weir_profile_free(weir_profile *p) {
     free(p->hashes);
     free(p->positions);
     free(p->times);
+    free(p->importances);
     free(p->previous);
     free(p->distances);
     free(p->first);
@@ -78,12 +79,13 @@ static bool grow(void *array, size_t size, size_t count) {
     return grown != NULL;
 }
 
-static bool grow_all(weir_profile *p, bool with_times) {
+static bool grow_all(weir_profile *p) {
     size_t capacity = p->capacity ? 2 * p->capacity : FIRST_ROOM;
     if (capacity > p->room) capacity = p->room;
     bool grown = grow(&p->hashes, sizeof *p->hashes, capacity) &&
                  grow(&p->positions, sizeof *p->positions, capacity) &&
-                 (!with_times || grow(&p->times, sizeof *p->times, capacity));
+                 (!p->timed || grow(&p->times, sizeof *p->times, capacity)) &&
+                 (!p->weighted || grow(&p->importances, sizeof *p->importances, capacity));
     if (grown) p->capacity = capacity;
     return grown;
 }
@@ -103,15 +105,16 @@ static void halve(weir_profile *p) {
         p->hashes[kept] = p->hashes[i];
         p->positions[kept] = p->positions[i];
         if (p->times) p->times[kept] = p->times[i];
+        if (p->importances) p->importances[kept] = p->importances[i];
         kept++;
     }
     p->count = kept;
 }
 
 /* Room for one more, by growing, halving, or not at all. */
-static bool make_room(weir_profile *p, bool with_times, bool *no_memory) {
+static bool make_room(weir_profile *p, bool *no_memory) {
     if (p->count < p->capacity) return true;
-    if (p->capacity < p->room) return grow_all(p, with_times) || (*no_memory = true, false);
+    if (p->capacity < p->room) return grow_all(p) || (*no_memory = true, false);
     if (p->one_in >= p->one_in_most) {
         p->closed = true;
         return false;
@@ -121,20 +124,23 @@ static bool make_room(weir_profile *p, bool with_times, bool *no_memory) {
 }
 
 weir_status weir_profile_observe(weir_profile *p, const weir_batch *batch, weir_error *err) {
-    bool no_memory = false, timed = batch->times != NULL;
-    if (p->records && timed != p->timed)
-        return weir__fail(err, WEIR_ERR_MISMATCH, -1, "some batches have times and some have none");
+    bool no_memory = false, timed = batch->times != NULL, weighted = batch->importances != NULL;
+    if (p->records && (timed != p->timed || weighted != p->weighted))
+        return weir__fail(err, WEIR_ERR_MISMATCH, -1,
+                          "some batches have times or importances and some have none");
     p->timed = timed;
+    p->weighted = weighted;
     for (size_t i = 0; i < batch->count && !p->closed; i++) {
         uint64_t hash = batch->hashes[i];
         if (in_sample(hash, p->one_in)) {
-            while (!make_room(p, timed, &no_memory) && !p->closed)
+            while (!make_room(p, &no_memory) && !p->closed)
                 if (no_memory) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
             if (p->closed) break;
             if (in_sample(hash, p->one_in)) {
                 p->hashes[p->count] = hash;
                 p->positions[p->count] = p->records + i;
                 if (timed) p->times[p->count] = batch->times[i];
+                if (weighted) p->importances[p->count] = batch->importances[i];
                 p->count++;
             }
         }
@@ -209,7 +215,7 @@ weir_status weir_profile_assume(weir_profile **out, uint64_t memory, weir_plan_q
     p->one_of = alike ? q->distinct : 0;
     size_t count = (size_t)fmax(1, fmin(most, wanted * p->share));
     while (p->capacity < count)
-        if (!grow_all(p, false)) {
+        if (!grow_all(p)) {
             weir_profile_free(p);
             *out = NULL;
             return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");

@@ -12,12 +12,14 @@ struct weir_profile {
     uint64_t *hashes;
     uint64_t *positions; /* in the stream, from 0 */
     int64_t *times;      /* nanoseconds, or NULL */
+    double *importances; /* or NULL */
 
     uint64_t records, covered; /* observed; of these, looked at */
     uint64_t one_in, one_in_most;
     double share;  /* of the keys: 1 / one_in, or what a drawn stream stands for */
     double one_of; /* keys that are all alike: so many of them; 0: measured */
     bool timed;    /* batches come with times */
+    bool weighted; /* batches come with importances */
     bool closed;   /* full, and a smaller share would be too few keys */
 
     /* found out once, when first asked for */
@@ -52,6 +54,12 @@ static inline int64_t weir__profile_moment(const weir_profile *profile,
     if (!question->window_is_time) return (int64_t)profile->positions[i];
     if (profile->times) return profile->times[i];
     return (int64_t)((double)profile->positions[i] / question->rate * 1e9);
+}
+
+/* What an error about kept record i weighs: its importance, or 1. */
+static inline double weir__profile_weight(const weir_profile *profile, size_t i) {
+    if (!profile->importances) return 1;
+    return profile->importances[i] > 0 ? profile->importances[i] : 0;
 }
 
 /* Records between a repeat and its predecessor. */

@@ -100,10 +100,12 @@ static void tally(weir__trial *t, weir__loss *loss, const replay *r, size_t i, b
         return;
     }
     size_t bin = loss_bin((double)p->distances[i], r->memory);
-    loss->met[bin]++;
-    loss->lost[bin] += !seen;
+    double weight = weir__profile_weight(p, i);
+    loss->met[bin] += weight;
+    loss->lost[bin] += seen ? 0 : weight;
     uint64_t group = weir__mix64(p->hashes[i] + 1) % WEIR__TRIAL_GROUPS;
-    t->false_new[group] += !seen;
+    t->false_new[group] += seen ? 0 : weight;
+    t->repeats += weight;
 }
 
 static void replay_all(weir__trial *t, weir__loss *loss, const replay *r, weir_filter *filter) {
@@ -114,6 +116,7 @@ static void replay_all(weir__trial *t, weir__loss *loss, const replay *r, weir_f
         size_t n = p->count - at < BATCH ? p->count - at : BATCH;
         for (size_t i = 0; i < n; i++) times[i] = weir__profile_moment(p, r->question, at + i);
         weir_batch batch = {.count = n, .hashes = p->hashes + at, .times = times};
+        if (p->importances) batch.importances = p->importances + at;
         weir_filter_offer_batch(filter, &batch, verdicts);
         for (size_t i = 0; i < n; i++) tally(t, loss, r, at + i, verdicts[i / 64] >> (i % 64) & 1);
     }

@@ -15,7 +15,8 @@ enum { WEIR__TRIAL_GROUPS = 16 };
 typedef struct {
     double fpr;                           /* at the end */
     double firsts, false_seen;            /* kept records */
-    double false_new[WEIR__TRIAL_GROUPS]; /* by keys in groups, to see how they vary */
+    double repeats;                       /* kept, by their weight */
+    double false_new[WEIR__TRIAL_GROUPS]; /* of them, by keys in groups, to see how they vary */
     double formula_fnr;                   /* or -1 */
     unsigned positions;
 } weir__trial;

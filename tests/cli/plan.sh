@@ -43,6 +43,11 @@ gzip -k keys
 run plan --memory 8K --fpr 1% --sample keys.gz --json
 is gzip-distinct "$kinds" "$(json "d['sample']['distinct']")"
 
+# importance: repeats are counted by it, and the line names the field if the filter looks at it
+awk -F, 'NR == 1 { print $0 ",worth"; next } { k = $2; gsub(/[^0-9]/, "", k); print $0 "," (k % 10 ? 1 : 1000) }' sample.csv >worth.csv
+run plan --memory 2K --fpr 10% --sample worth.csv --format csv --header --key 2 --importance worth --json
+is importance-line True "$(json "('--importance worth' in d['command']) == (d['recommended'] == 'importance')")"
+
 # without a sample
 run plan --memory 64M --fpr 1%; is numbers-none 0 $rc
 grep -q 'drawn evenly from 124M keys (twice as many as fit)' out && ok assumed-told || no assumed-told "$(head -1 out)"
@@ -76,6 +81,7 @@ trouble two-questions "plan: --fnr asks how much memory it takes; leave out --me
 trouble fnr-of-what "plan: --fnr needs to know the stream: --sample, or --records and --distinct" plan --fnr 1%
 trouble no-rate "plan: --window 1h needs --rate, or --sample with --time, to know how many records that is" plan --window 1h
 trouble more-distinct "plan: there cannot be more --distinct keys than --records" plan --records 10 --distinct 20
+trouble importance-of-what "plan: --importance goes with --sample" plan --importance x --format csv
 trouble fpr-high "plan: --fpr cannot be above 50%" plan --fpr 60%
 trouble_like rate-bad "plan: --rate: *" plan --rate fast
 trouble_like memory-bad "plan: --memory cannot be '10'; *" plan --memory 10

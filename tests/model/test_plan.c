@@ -337,7 +337,7 @@ static void test_traits(void **state) {
         weir_profile *p = profile_of(&s, 1, 64 << 20, &q);
         assert_int_equal(weir_profile_get_report(p, &whole, NULL), WEIR_OK);
         weir_profile_free(p);
-        p = profile_of(&s, 1, 3 << 20, &q); /* one key in four or so */
+        p = profile_of(&s, 1, 4 << 20, &q); /* one key in four or so */
         assert_int_equal(weir_profile_get_report(p, &some, NULL), WEIR_OK);
         weir_profile_free(p);
         const double zipf[] = {0, 0.6, 0.9, 1.2};
@@ -415,6 +415,45 @@ static void test_window_for_a_memory(void **state) {
                   fits, twice);
     assert_true(fits < 0.04);
     assert_true(twice > 0.12);
+}
+
+/* With importances the rate is that of their sums: as found by hand. */
+static void test_errors_are_weighed(void **state) {
+    (void)state;
+    stream s;
+    if (!open_stream(&s, 2)) return;
+    weir_plan_question q = question_of(&s, 2, 0.1);
+    weir_plan_choice choice = {.kind = NULL};
+    double *importances = malloc(s.count * sizeof *importances), all = 0, lost = 0;
+    uint64_t *verdicts = malloc(WEIR_VERDICT_WORDS(s.count) * sizeof *verdicts);
+    assert_true(importances && verdicts);
+    for (size_t i = 0; i < s.count; i++)
+        importances[i] = (double)(weir__mix64(s.hashes[i] ^ 77) % 1000) - 100;
+    for (size_t i = 0; weir_filter_kind(i); i++)
+        if (weir_filter_kind(i)->uses_importance) choice.kind = weir_filter_kind(i);
+    assert_non_null(choice.kind);
+    char spec[128];
+    snprintf(spec, sizeof spec, "%s:memory=%llu,fpr=10%%,seed=1", choice.kind->name,
+             (unsigned long long)q.memory);
+    weir_batch batch = {.count = s.count, .hashes = s.hashes, .importances = importances};
+    weir_filter *filter = make_filter(spec);
+    weir_filter_offer_batch(filter, &batch, verdicts);
+    weir_filter_free(filter);
+    for (size_t i = 0; i < s.count; i++) {
+        if (lab_truth_is_first(s.truth, i) || importances[i] <= 0) continue;
+        all += importances[i];
+        lost += verdicts[i / 64] >> (i % 64) & 1 ? 0 : importances[i];
+    }
+    weir_profile *p;
+    assert_int_equal(weir_profile_new(&p, 64 << 20, &q, NULL), WEIR_OK);
+    assert_int_equal(weir_profile_observe(p, &batch, NULL), WEIR_OK);
+    assert_int_equal(weir_plan_try(p, &q, &choice, NULL), WEIR_OK);
+    weir_profile_free(p);
+    print_message("# by importance %.6f, planned %.6f\n", lost / all, choice.fnr);
+    assert_true(fabs(choice.fnr - lost / all) < 1e-9);
+    free(importances);
+    free(verdicts);
+    close_stream(&s);
 }
 
 static void test_windows_are_planned(void **state) {
@@ -497,6 +536,7 @@ int main(void) {
         cmocka_unit_test(test_memory_for_an_error),
         cmocka_unit_test(test_window_for_a_memory),
         cmocka_unit_test(test_windows_are_planned),
+        cmocka_unit_test(test_errors_are_weighed),
         cmocka_unit_test(test_speed_is_measured),
         cmocka_unit_test(test_bad_questions),
     };

@@ -22,12 +22,12 @@ static const struct {
     const char *name, *spec;
     bool steady; /* goes on as it begins */
 } streams[] = {
-    {"uniform", "uniform:n=240K,universe=80K", true},
-    {"zipf-0.6", "zipf:n=240K,s=0.6,domain=120K", true},
-    {"zipf-0.9", "zipf:n=240K,s=0.9,domain=120K", true},
-    {"zipf-1.2", "zipf:n=240K,s=1.2,domain=120K", true},
-    {"poisson", "poisson:n=262144,lambda=0.5,u=16K", true},
-    {"bmodel", "bmodel:n=262144,b=0.7,l=6,v=0.1,u=8000", false},
+    {"uniform", "uniform:n=120K,universe=40K", true},
+    {"zipf-0.6", "zipf:n=120K,s=0.6,domain=60K", true},
+    {"zipf-0.9", "zipf:n=120K,s=0.9,domain=60K", true},
+    {"zipf-1.2", "zipf:n=120K,s=1.2,domain=60K", true},
+    {"poisson", "poisson:n=131072,lambda=0.5,u=8K", true},
+    {"bmodel", "bmodel:n=131072,b=0.7,l=6,v=0.1,u=4000", false},
     {"weblog", "weblog", false},
 };
 enum { STREAMS = sizeof streams / sizeof *streams };
@@ -160,7 +160,7 @@ static void test_recommends_the_best(void **state) {
 
 static void test_recommends_from_some_keys(void **state) {
     (void)state;
-    for (size_t i = 0; i < STREAMS; i++) check_plan(i, 1, 0.1, 6 << 20);
+    for (size_t i = 0; i < STREAMS; i++) check_plan(i, 1, 0.1, 3 << 20);
 }
 
 /* A quarter of the stream tells of the rest. */
@@ -180,7 +180,7 @@ static void test_plans_by_numbers(void **state) {
         weir_plan_choice choices[KINDS];
         weir_profile *p;
         size_t count;
-        q.records = 240000, q.distinct = 80000;
+        q.records = 120000, q.distinct = 40000;
         assert_int_equal(weir_profile_assume(&p, 1 << 20, &q, NULL), WEIR_OK);
         assert_int_equal(weir_plan_rank(p, &q, choices, KINDS, &count, NULL), WEIR_OK);
         weir_profile_free(p);
@@ -337,7 +337,7 @@ static void test_traits(void **state) {
         weir_profile *p = profile_of(&s, 1, 64 << 20, &q);
         assert_int_equal(weir_profile_get_report(p, &whole, NULL), WEIR_OK);
         weir_profile_free(p);
-        p = profile_of(&s, 1, 4 << 20, &q); /* one key in four or so */
+        p = profile_of(&s, 1, 3 << 20, &q); /* one key in four or so */
         assert_int_equal(weir_profile_get_report(p, &some, NULL), WEIR_OK);
         weir_profile_free(p);
         const double zipf[] = {0, 0.6, 0.9, 1.2};

@@ -357,7 +357,8 @@ const opt_command cmd_dedup = {
         "of error while the run goes on.",
     .options = dedup_table,
     .sections = dedup_sections,
-    .see_also = "`weir(1)`, `weir-inspect(1)`, `weir-merge(1)`, `weir-filters(7)`, `uniq(1)`, "
+    .see_also = "`weir(1)`, `weir-plan(1)`, `weir-inspect(1)`, `weir-merge(1)`, `weir-filters(7)`, "
+                "`uniq(1)`, "
                 "`sort(1)`",
     .run = run_dedup,
 };

@@ -14,8 +14,8 @@
 #include "progress.h"
 #include "weir.h"
 
-const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_pairs, &cmd_inspect, &cmd_merge,
-                                           &cmd_lab,   &cmd_help,  NULL};
+const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_pairs, &cmd_plan, &cmd_inspect,
+                                           &cmd_merge, &cmd_lab,   &cmd_help, NULL};
 
 /* One process, one voice: the only state that the commands share. */
 static const char *speaker;
@@ -119,6 +119,10 @@ static const opt_section main_sections[] = {
                  "\n"
                  "    weir dedup --format csv --header --key user,day --memory 64M events.csv\n"
                  "\n"
+                 "Which filter, and how much memory? By a sample of the stream:\n"
+                 "\n"
+                 "    weir plan --memory 16M --sample access.log\n"
+                 "\n"
                  "What a saved state holds:\n"
                  "\n"
                  "    weir inspect seen.weir"},
@@ -147,6 +151,7 @@ const opt_command cmd_weir = {
         "messages to standard error.",
     .options = main_table,
     .sections = main_sections,
-    .see_also = "`weir-dedup(1)`, `weir-inspect(1)`, `weir-merge(1)`, `weir-filters(7)`",
+    .see_also =
+        "`weir-dedup(1)`, `weir-plan(1)`, `weir-inspect(1)`, `weir-merge(1)`, `weir-filters(7)`",
     .run = run_weir,
 };

@@ -396,6 +396,49 @@ static const char filters_size[] =
     "1.3 bytes. Numbers: SIZE takes K, M, G (powers of 1024), COUNT takes K, M, G (powers of "
     "1000), RATE is 0.001 or 0.1%, SPAN is a duration (ms, s, m, h, d) or a number of records.";
 
+/* The decision list: the case, the filter that it calls for (left out where this build
+ * has none of that name), and what to type. */
+static const struct {
+    const char *filter, *when, *use;
+} filter_cases[] = {
+    {"recent", "you want few duplicates and are not sure of anything else",
+     "`recent`, the default. `weir plan` says what it will do with your memory and your stream, "
+     "and compares it with all others."},
+    {"bloom", "no repeat may ever pass, and you know how many keys there will be",
+     "`bloom:capacity=N`. It never forgets, but past its capacity it loses more and more new "
+     "records."},
+    {"growing", "no repeat may ever pass, and you do not know how many keys there will be",
+     "`growing`, as far as memory allows."},
+    {"recent", "only repeats within a time or a number of records count",
+     "`--window`, with `recent` or any filter that has a window."},
+    {"importance", "a repeat that passes costs more for some records than for others",
+     "`importance`, with `--importance FIELD`."},
+    {"counting", "keys must be taken back, from a program", "`counting`, or `spectral` to count."},
+    {"apbf", "you want the last so many keys, for certain, and nothing older",
+     "`apbf`: no false negative among them."},
+    {"horizontal", "the keys are spread over threads or sites",
+     "`horizontal`, `vertical` or `tree`, made of any of the others."},
+    {"stable", "you compare with the filters of the literature",
+     "`stable` and `reservoir`, as their papers have them; `stable` also where memory is tiny "
+     "and the bound loose (10%)."},
+};
+
+static bool has_filter(const char *name) {
+    const weir_kind *kind;
+    for (size_t i = 0; (kind = weir_filter_kind(i)); i++)
+        if (!strcmp(kind->name, name)) return true;
+    return false;
+}
+
+static void decision_list(const page *p) {
+    for (size_t i = 0; i < sizeof filter_cases / sizeof *filter_cases; i++) {
+        char term[160];
+        if (!has_filter(filter_cases[i].filter)) continue;
+        snprintf(term, sizeof term, "If %s:", filter_cases[i].when);
+        page_item(p, term, strlen(term), filter_cases[i].use, strlen(filter_cases[i].use));
+    }
+}
+
 static const char *type_word(weir_option_type type) {
     switch (type) {
     case WEIR_OPT_SIZE:
@@ -446,6 +489,8 @@ void manual_filters(manual_form form) {
     page p = {form, INDENT};
     page_open(&p, "weir-filters", 7, "how to choose a filter");
     page_heading(&p, "CHOOSING");
+    decision_list(&p);
+    page_heading(&p, "HOW FILTERS ARE NAMED AND HOW THEY ERR");
     page_text(&p, filters_choose);
     page_heading(&p, "MEMORY");
     page_text(&p, filters_size);
@@ -455,5 +500,5 @@ void manual_filters(manual_form form) {
     const weir_kind *kind;
     for (size_t i = 0; (kind = weir_filter_kind(i)); i++) filter_kind(&p, kind, i == 0);
     page_heading(&p, "SEE ALSO");
-    page_text(&p, "`weir(1)`, `weir-dedup(1)`");
+    page_text(&p, "`weir(1)`, `weir-dedup(1)`, `weir-plan(1)`");
 }

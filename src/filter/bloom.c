@@ -435,6 +435,14 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
     return WEIR_OK;
 }
 
+/* Nothing is forgotten; the rate is highest at the end. */
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const bloom_filter *f = (const bloom_filter *)filter;
+    expectation->fpr = weir__bloom_fpr(f->block, filter->cells_bytes, f->k, model->distinct);
+    expectation->fnr = 0;
+}
+
 static const weir_option options[] = {
     {"layout", WEIR_OPT_CHOICE, 0, 0, "classic|block", "block",
      "k bits anywhere, or all in one cache line: faster, for somewhat more memory per key"},
@@ -464,4 +472,5 @@ const weir__filter_class weir__bloom_class = {
     .merge = merge,
     .check = check,
     .places = &places,
+    .expect = expect,
 };

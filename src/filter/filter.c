@@ -244,6 +244,15 @@ void weir_filter_details(const weir_filter *filter, weir_detail_fn *each, void *
     if (filter->class->details) filter->class->details(filter, each, context);
 }
 
+weir_status weir_filter_expect(const weir_filter *filter, const weir_stream_model *model,
+                               weir_expectation *expectation, weir_error *err) {
+    if (!filter->class->expect)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "'%s' filters have no formula for that",
+                          filter->class->kind.name);
+    filter->class->expect(filter, model, expectation);
+    return WEIR_OK;
+}
+
 /* ---- merging and checking ---- */
 
 weir_status weir_filter_merge(weir_filter *into, const weir_filter *from, weir_error *err) {

@@ -120,6 +120,13 @@ typedef struct weir__filter_class {
     weir_status (*remove)(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
                           weir_error *err);
     uint64_t (*count)(const weir_filter *filter, uint64_t hash);
+
+    /* Optional, for planning: what the formulas say about a stream, and the
+     * options that suit it best ("max=3"; nothing where the defaults do). */
+    void (*expect)(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation);
+    void (*tune)(const weir_stream_model *model, uint64_t memory, double fpr, char *options,
+                 size_t size);
 } weir__filter_class;
 
 /* The class that a spec names. */

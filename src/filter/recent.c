@@ -92,6 +92,7 @@
 
 #include "core/clock.h"
 #include "filter/filter.h"
+#include "filter/recent_theory.h"
 #include "filter/recent_window.h"
 
 enum { OPT_WINDOW = WEIR__OPT_OWN, OPT_RENEW };
@@ -985,6 +986,37 @@ static weir_status check(const weir_filter *base, weir_error *err) {
                  : weir__fail(err, WEIR_ERR_CORRUPT, -1, "the lines do not agree with the counts");
 }
 
+static double fnr_of_ordered(const recent_filter *f, const ordered_form *form,
+                             const weir_stream_model *model) {
+    double eps = weir__opt_rate(&f->base, WEIR__OPT_FPR);
+    weir__recent_way way = {(double)f->lines * form->groups, form->slots,
+                            (double)form->wide / form->groups};
+    return weir__recent_lru_fnr(&way, eps, model);
+}
+
+/* The best of the ways that compete; recent_theory.c has the formulas. */
+static void expect(const weir_filter *base, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const recent_filter *f = (const recent_filter *)base;
+    double eps = weir__opt_rate(base, WEIR__OPT_FPR), lines = (double)f->lines;
+    const shared_form *shared = &f->shape.shared;
+    bool exact = model->distinct <= lines * shared->flat / 2;
+    expectation->fpr = exact && !f->windowed ? 0 : eps;
+    if (f->windowed) {
+        weir__recent_way way = {lines * f->window.groups, f->window.slots, 1};
+        expectation->fnr = weir__recent_lru_fnr(&way, eps, model);
+        return;
+    }
+    weir__recent_way line = {lines, shared->fair, 1};
+    double fnr = fmin(weir__recent_lru_fnr(&line, eps, model),
+                      weir__recent_random_fnr(lines * shared->fair, eps, model));
+    if (f->ordered[ORDERED_FRONT].groups)
+        fnr = fmin(fnr, fnr_of_ordered(f, &f->ordered[ORDERED_FRONT], model));
+    if (f->ordered[PACKED_ANY].groups)
+        fnr = fmin(fnr, fnr_of_ordered(f, &f->ordered[PACKED_ANY], model));
+    expectation->fnr = fnr;
+}
+
 static const weir_option options[] = {
     {"window", WEIR_OPT_SPAN, 1, 0x1p62, NULL, NULL,
      "forget keys older than this: a duration (10m) or a number of records (1M)"},
@@ -1012,4 +1044,5 @@ const weir__filter_class weir__recent_class = {
     .details = details,
     .merge = merge,
     .check = check,
+    .expect = expect,
 };

@@ -445,6 +445,54 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
     return WEIR_OK;
 }
 
+/* The chance that a key which comes every `gap` keys is known at key i. It was
+ * inserted 1, 2, ... occurrences ago: surely among the first s keys and, unless it
+ * was known, once s/i has fallen to p*; else with probability s/i. From then on
+ * each NEW key that is not drawn clears about one set bit of each filter. */
+static double known_at(const reservoir_filter *f, double i, double gap, double new_share) {
+    double s = (double)f->s, turn = (double)f->sampled_only, open = 1, known = 0;
+    for (double at = i - gap; at > 0 && open > 1e-4; at -= gap) {
+        double inserted = at <= s || at > turn ? 1 : s / at;
+        double late = fmax(0, i - fmax(at, turn)) * new_share;
+        double left = decay(at, i, s) * exp(-2 * late / s);
+        known += open * inserted * pow(0.5 + 0.5 * left, f->k);
+        open *= 1 - inserted;
+    }
+    return known + open * weir__reservoir_fpr(i, s, f->k);
+}
+
+static double fnr_of_gaps(const reservoir_filter *f, const weir_stream_model *model,
+                          double new_share) {
+    const int steps = 64;
+    double sum = 0;
+    for (size_t g = 0; g < model->gap_count; g++) {
+        double gap = fmax(1, model->gaps[g].gap), room = fmax(0, model->records - gap), wrong = 0;
+        for (int n = 0; n < steps; n++)
+            wrong += 1 - known_at(f, gap + 1 + (n + 0.5) * room / steps, gap, new_share);
+        sum += model->gaps[g].share * wrong / steps;
+    }
+    return sum;
+}
+
+/* How many keys are NEW follows from the rate that is looked for: a few rounds. */
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const reservoir_filter *f = (const reservoir_filter *)filter;
+    double records = fmax(1, model->records), firsts = model->distinct / records, fnr = 0.5;
+    for (int round = 0; round < 4; round++)
+        fnr = fnr_of_gaps(f, model, firsts + fnr * (1 - firsts));
+    expectation->fpr = weir__reservoir_fpr(records, (double)f->s, f->k);
+    if (f->text) expectation->fpr = pow(-expm1(-fmin(1, records / (double)f->s)), f->k);
+    expectation->fnr = fnr;
+}
+
+/* The paper's own choice of k breaks the bound. */
+static void tune(const weir_stream_model *model, uint64_t memory, double fpr, char *options,
+                 size_t size) {
+    (void)model, (void)memory, (void)fpr;
+    snprintf(options, size, "aim=fpr");
+}
+
 static const weir_option options[] = {
     {"k", WEIR_OPT_COUNT, 1, K_MOST, NULL, NULL, "bits per key; derived from fpr and aim"},
     {"pstar", WEIR_OPT_RATE, 1e-9, 1, NULL, "3%",
@@ -479,4 +527,6 @@ const weir__filter_class weir__reservoir_class = {
     .details = details,
     .no_merge = "what each holds depends on how long its stream was",
     .check = check,
+    .expect = expect,
+    .tune = tune,
 };

@@ -234,6 +234,46 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
     return weir__fading_check(&((const stable_filter *)filter)->c, "stable", err);
 }
 
+/* Equation 3.20 over a gap distribution: the mean chance of a false negative. */
+static double fnr_of_gaps(double cells, weir__stable_pair pair, unsigned max,
+                          const weir_stream_model *model) {
+    double sum = 0;
+    for (size_t i = 0; i < model->gap_count; i++)
+        sum += model->gaps[i].share *
+               weir__stable_fnr(cells, pair.K, pair.P, max, fmax(1, model->gaps[i].gap), 0);
+    return sum;
+}
+
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const stable_filter *f = (const stable_filter *)filter;
+    weir__stable_shape s = weir__stable_shape_of(f->c.block, f->c.max, f->c.words * 8);
+    weir__stable_pair pair = {f->c.K, f->c.P};
+    expectation->fpr = weir__stable_bound(&s, f->c.K, f->c.P);
+    expectation->fnr = fnr_of_gaps((double)f->c.cells, pair, f->c.max, model);
+}
+
+unsigned weir__stable_best_max(bool block, uint64_t bytes, double fpr,
+                               const weir_stream_model *model) {
+    unsigned best = 1;
+    double least = 2;
+    for (unsigned max = 1; max <= 7; max = 2 * max + 1) {
+        weir__stable_shape s = weir__stable_shape_of(block, max, bytes);
+        uint64_t cells = bytes / 8 * (64 / weir__fading_width(max));
+        weir__stable_pair pair = weir__stable_plan(&s, (double)cells, fpr);
+        if (!pair.K) continue;
+        double fnr = fnr_of_gaps((double)cells, pair, max, model);
+        if (fnr < least) least = fnr, best = max;
+    }
+    return best;
+}
+
+static void tune(const weir_stream_model *model, uint64_t memory, double fpr, char *options,
+                 size_t size) {
+    unsigned max = weir__stable_best_max(true, memory, fpr, model);
+    if (max != 1) snprintf(options, size, "max=%u", max);
+}
+
 static const weir_option options[] = {
     {"layout", WEIR_OPT_CHOICE, 0, 0, "classic|block", "block",
      "cells anywhere, as in the thesis, or all of a key in one cache line: faster"},
@@ -265,4 +305,6 @@ const weir__filter_class weir__stable_class = {
     .details = details,
     .no_merge = "the union would be fuller than the bound on false positives allows",
     .check = check,
+    .expect = expect,
+    .tune = tune,
 };

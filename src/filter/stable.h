@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir.h"
+
 /* Theorem 3: the least share of zeros that the filter tends to; reached when
  * all keys are equally frequent. */
 double weir__stable_zeros(double m, double K, double P, unsigned max);
@@ -61,5 +63,10 @@ typedef struct {
     unsigned K, P;
 } weir__stable_pair;
 weir__stable_pair weir__stable_plan(const weir__stable_shape *shape, double cells, double fpr);
+
+/* Section 3.4.1: of Max = 1, 3 and 7, each with its own best K and P, the one with
+ * the fewest false negatives (equation 3.20) over the gaps of a stream. */
+unsigned weir__stable_best_max(bool block, uint64_t bytes, double fpr,
+                               const weir_stream_model *model);
 
 #endif

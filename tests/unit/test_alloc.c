@@ -1,6 +1,6 @@
 /* test_alloc.c - every allocation is made to fail, one after the other.
  *
- * malloc, calloc and mmap are wrapped at link time. For n = 1, 2, 3, ... the
+ * malloc, calloc, realloc and mmap are wrapped at link time. For n = 1, 2, 3, ... the
  * n-th call fails: the operation must say "out of memory" and leave nothing
  * behind (the address sanitizer's run finds leaks), until it succeeds.
  */
@@ -16,6 +16,10 @@ void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size) { return fails_now() ? NULL : __real_calloc(n, size); }
+void *__real_realloc(void *at, size_t size);
+void *__wrap_realloc(void *at, size_t size) {
+    return fails_now() ? NULL : __real_realloc(at, size);
+}
 void *__real_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
     return fails_now() ? MAP_FAILED : __real_mmap(at, length, protection, flags, fd, offset);
@@ -59,6 +63,20 @@ static weir_status audit_and_free(const char *unused, weir_error *err) {
     weir_audit *audit;
     weir_status status = weir_audit_new(&audit, 65536, 1, 0, false, false, err);
     weir_audit_free(audit);
+    return status;
+}
+
+static weir_status plan_and_free(const char *unused, weir_error *err) {
+    (void)unused;
+    weir_profile *profile = NULL;
+    weir_profile_report report;
+    weir_plan_question q = {.memory = 4096, .fpr = 0.01, .records = 3000, .window = 1000};
+    weir_plan_choice choice = {.kind = weir_filter_kind(0)};
+    q.distinct = 1000;
+    weir_status status = weir_profile_assume(&profile, 1 << 20, &q, err);
+    if (status == WEIR_OK) status = weir_profile_get_report(profile, &report, err);
+    if (status == WEIR_OK) status = weir_plan_try(profile, &q, &choice, err);
+    weir_profile_free(profile);
     return status;
 }
 
@@ -115,6 +133,11 @@ static void making_an_audit_survives(void **state) {
     fail_each(audit_and_free, "audit");
 }
 
+static void planning_survives(void **state) {
+    (void)state;
+    fail_each(plan_and_free, "plan");
+}
+
 static void saving_and_loading_survive(void **state) {
     (void)state;
     const char *path = scratch_path("alloc.weir");
@@ -130,9 +153,8 @@ static int clean_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(making_a_filter_survives),
-        cmocka_unit_test(making_a_sketch_survives),
-        cmocka_unit_test(making_an_audit_survives),
+        cmocka_unit_test(making_a_filter_survives),   cmocka_unit_test(making_a_sketch_survives),
+        cmocka_unit_test(making_an_audit_survives),   cmocka_unit_test(planning_survives),
         cmocka_unit_test(saving_and_loading_survive),
     };
     return cmocka_run_group_tests(tests, NULL, clean_up);

@@ -1,0 +1,483 @@
+/* cmd_plan.c - weir plan: which filter, with what numbers, and what it will cost.
+ *
+ * The library answers (weir_profile, weir_plan_*); here the question is read, the
+ * sample is streamed through a profile, and the answer put together: the table, the
+ * speed on this machine, the curve of error against memory.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "opts.h"
+#include "plan_show.h"
+#include "spec_text.h"
+#include "values.h"
+
+enum {
+    PL_MEMORY = 1,
+    PL_FPR,
+    PL_FNR,
+    PL_RECORDS,
+    PL_DISTINCT,
+    PL_SAMPLE,
+    PL_WINDOW,
+    PL_RATE,
+    PL_PLOT,
+    PL_JSON
+};
+
+enum { PROFILE_BYTES = 64 << 20, CALIBRATED = 4 };
+#define CALIBRATE_SECONDS 0.12
+#define CURVE_SPAN 16.0  /* the curve goes from a sixteenth of the memory to 16 times it */
+#define WINDOW_LOSS 0.01 /* repeats that a window which "fits" may lose */
+#define MEMORY_STANDARD (UINT64_C(256) << 20)
+#define COUNT_MOST 1000000000000000000u
+
+static const opt_entry plan_table[] = {
+    {PL_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, NULL, "Question", true,
+     "The memory that the filter may use.",
+     "256M if neither this nor `--fnr` is given. K, M, G and T are powers of 1024."},
+    {PL_FPR, "fpr", 0, OPT_VALUE, "RATE", NULL, "0.0001%", "Question", true,
+     "The share of new records that may be lost.", "As for `weir dedup`."},
+    {PL_FNR, "fnr", 0, OPT_VALUE, "RATE", NULL, NULL, "Question", true,
+     "How much memory for at most this share of repeats let through?",
+     "Instead of `--memory`. It needs to know the stream: `--sample`, or `--records` and "
+     "`--distinct`."},
+    {PL_WINDOW, "window", 0, OPT_VALUE, "SPAN", NULL, NULL, "Question", true,
+     "Keys older than this time (`10m`) or number of records (`1M`) are new.", NULL},
+    {PL_RATE, "rate", 0, OPT_VALUE, "N/s", NULL, NULL, "Question", true,
+     "Records a second; without `--window`: which window fits?",
+     "50K/s or 50K. With a window in time it says how many records that is, where the sample has "
+     "no times of its own. Without a window it asks how long one would fit the memory if every "
+     "record were new."},
+
+    {PL_SAMPLE, "sample", 's', OPT_VALUE, "FILE", NULL, NULL, "Stream", true,
+     "A piece of the stream, from its beginning; `-` is standard input.",
+     "Read once and in bounded memory. The longer it is, the less has to be guessed; at least "
+     "1000 records and 100 repeats are needed."},
+    {PL_RECORDS, "records", 'n', OPT_VALUE, "N", NULL, NULL, "Stream", true,
+     "How many records the whole stream has.",
+     "With a sample: if longer than it, the stream is taken to go on as the sample does."},
+    {PL_DISTINCT, "distinct", 'd', OPT_VALUE, "N", NULL, NULL, "Stream", true,
+     "How many distinct keys the whole stream has.", NULL},
+
+    READ_RECORD_ROWS,
+    READ_KEY_ROWS,
+    READ_UNJUDGED_ROWS("What passes is left out of the plan."),
+    READ_TIME_ROWS,
+    READ_IMPORTANCE_ROW,
+
+    {PL_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, "Reports", true,
+     "Print one JSON object instead of text.", NULL},
+    {PL_PLOT, "plot", 0, OPT_VALUE, "FILE", NULL, NULL, "Reports", true,
+     "Write the curve of error against memory to FILE, as SVG.", NULL},
+    READ_PROGRESS_ROWS,
+    READ_THREAD_ROWS,
+    {0},
+};
+
+/* --- the question ------------------------------------------------------------------------ */
+
+/* Append an option as it would be typed, quoted where a shell needs it. */
+static void add_words(char *words, const char *name, const char *value) {
+    size_t used = strlen(words);
+    used += (size_t)snprintf(words + used, PLAN_WORDS - used, " --%s", name);
+    if (!value || used + 4 * strlen(value) + 4 >= PLAN_WORDS) return;
+    const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,%+-";
+    words[used++] = ' ';
+    if (*value && value[strspn(value, plain)] == 0) {
+        snprintf(words + used, PLAN_WORDS - used, "%s", value);
+        return;
+    }
+    words[used++] = '\'';
+    for (; *value; value++) {
+        if (*value == '\'') used += (size_t)snprintf(words + used, PLAN_WORDS - used, "'\\''");
+        else words[used++] = *value;
+    }
+    words[used++] = '\'';
+    words[used] = 0;
+}
+
+/* Options of records and keys go into the dedup line as they are. */
+static void keep_words(plan_settings *s, int id, const char *value) {
+    if (id < READ_FORMAT || id > READ_TIME_FORMAT) return;
+    for (const opt_entry *o = plan_table; o->name; o++)
+        if (o->id == id) add_words(s->words, o->name, value);
+}
+
+/* "50K/s", "50k/s" or "50K". */
+static int set_rate(plan_settings *s, const char *value) {
+    char text[64];
+    uint64_t rate;
+    size_t length = strlen(value);
+    if (length > 2 && !strcmp(value + length - 2, "/s")) length -= 2;
+    snprintf(text, sizeof text, "%.*s", (int)(length < 60 ? length : 60), value);
+    for (char *at = text; *at; at++) *at = (char)toupper((unsigned char)*at);
+    int code = value_number("--rate", text, 1, 1000000000000u, false, &rate);
+    if (code == EXIT_DONE) s->question.rate = (double)rate;
+    return code;
+}
+
+static int set_window(plan_settings *s, const char *value) {
+    uint64_t records;
+    s->window = value;
+    s->question.window_is_time = spec_is_duration(value);
+    if (s->question.window_is_time) return value_span("--window", value, 1, &s->question.window);
+    int code = value_number("--window", value, 1, COUNT_MOST, false, &records);
+    if (code == EXIT_DONE) s->question.window = (int64_t)records;
+    return code;
+}
+
+static int set_count(const char *flag, const char *value, double *out) {
+    uint64_t count;
+    int code = value_number(flag, value, 1, COUNT_MOST, false, &count);
+    if (code == EXIT_DONE) *out = (double)count;
+    return code;
+}
+
+static int set_option(plan_settings *s, int id, const char *value) {
+    switch (id) {
+    case PL_MEMORY:
+        s->memory = value;
+        return value_number("--memory", value, 1024, UINT64_C(1) << 50, true, &s->question.memory);
+    case PL_FPR:
+        return value_rate("--fpr", value, &s->question.fpr);
+    case PL_FNR:
+        return value_rate("--fnr", value, &s->fnr);
+    case PL_RECORDS:
+        return set_count("--records", value, &s->question.records);
+    case PL_DISTINCT:
+        return set_count("--distinct", value, &s->question.distinct);
+    case PL_WINDOW:
+        return set_window(s, value);
+    case PL_RATE:
+        return set_rate(s, value);
+    case PL_SAMPLE:
+        s->sample = value;
+        break;
+    case PL_PLOT:
+        s->plot = value;
+        break;
+    case PL_JSON:
+        s->json = true;
+        break;
+    default:
+        keep_words(s, id, value);
+        return reading_option(&s->from, id, value);
+    }
+    return EXIT_DONE;
+}
+
+static int settle(plan_settings *s) {
+    const weir_plan_question *q = &s->question;
+    if (q->fpr > 0.5) return cli_error("--fpr cannot be above 50%%");
+    if (s->fnr > 0 && s->memory)
+        return cli_error("--fnr asks how much memory it takes; leave out --memory");
+    s->ask_memory = s->fnr > 0;
+    if (s->ask_memory && !s->sample && !(q->distinct > 0 && q->records > 0))
+        return cli_error("--fnr needs to know the stream: --sample, or --records and --distinct");
+    if (q->distinct > q->records && q->records > 0)
+        return cli_error("there cannot be more --distinct keys than --records");
+    if (!s->memory && !s->ask_memory) s->question.memory = MEMORY_STANDARD;
+    s->ask_window = q->rate > 0 && !q->window && !s->ask_memory;
+    if (s->from.in.time_field && !s->sample) return cli_error("--time goes with --sample");
+    if (s->from.in.number_field && !s->sample) return cli_error("--importance goes with --sample");
+    if (s->from.in.time_field && !q->window_is_time)
+        return cli_error("--time goes with a --window that is a duration, such as --window 1h");
+    if (q->window_is_time && !s->from.in.time_field && !(q->rate > 0))
+        return cli_error("--window %s needs --rate, or --sample with --time, to know how many "
+                         "records that is",
+                         s->window);
+    return EXIT_DONE;
+}
+
+/* --- the sample ------------------------------------------------------------------------------ */
+
+/* Records without a key, or malformed ones, are left out, or end it. */
+static int observe(const plan_settings *s, weir_profile *profile, const stream_reader *reader,
+                   const stream_batch *batch) {
+    weir_error err;
+    stream_error what;
+    size_t from = 0;
+    for (size_t i = 0; i <= batch->count; i++) {
+        unsigned status = i < batch->count && batch->status ? batch->status[i] : STREAM_RECORD_OK;
+        if (i < batch->count && status == STREAM_RECORD_OK) continue;
+        weir_batch run = {.count = i - from,
+                          .hashes = batch->hashes + from,
+                          .times = batch->times ? batch->times + from : NULL,
+                          .importances = batch->numbers ? batch->numbers + from : NULL};
+        if (weir_profile_observe(profile, &run, &err)) return cli_error("%s", err.message);
+        from = i + 1;
+        bool fails = (status == STREAM_BAD && s->from.on_bad == DO_FAIL) ||
+                     (status == STREAM_MISSING && s->from.on_missing == DO_FAIL);
+        if (!fails) continue;
+        stream_record_error(reader, batch, i, &what);
+        return cli_error("%s", what.message);
+    }
+    return EXIT_DONE;
+}
+
+static int read_all(const plan_settings *s, weir_profile *profile, stream_reader *reader) {
+    const stream_batch *batch;
+    stream_error err;
+    stream_progress at;
+    stream_status status;
+    stream_get_progress(reader, &at);
+    progress_start(s->from.progress, at.raw_total, 0);
+    while ((status = stream_next(reader, -1, &batch, &err)) == STREAM_BATCH) {
+        int code = observe(s, profile, reader, batch);
+        if (code != EXIT_DONE) return code;
+        stream_get_progress(reader, &at);
+        progress_update(at.records, PROGRESS_NO_REPEATS, at.raw_bytes);
+    }
+    progress_clear();
+    return status == STREAM_FAILED ? cli_error("%s", err.message) : EXIT_DONE;
+}
+
+static int read_sample(const plan_settings *s, weir_profile **profile) {
+    stream_options in = s->from.in;
+    stream_reader *reader;
+    stream_error what;
+    weir_error err;
+    weir_filter *hasher;
+    if (weir_filter_new(&hasher, "recent:memory=1K,seed=1", &err))
+        return cli_error("%s", err.message);
+    in.filter = hasher;
+    int code = EXIT_DONE;
+    if (weir_profile_new(profile, PROFILE_BYTES, &s->question, &err))
+        code = cli_error("%s", err.message);
+    else if (stream_open(&reader, &in, &s->sample, 1, &what) != STREAM_OK)
+        code = cli_error("%s", what.message);
+    else {
+        code = read_all(s, *profile, reader);
+        stream_close(reader);
+    }
+    weir_filter_free(hasher);
+    return code;
+}
+
+static int get_profile(const plan_settings *s, plan_answer *a, weir_profile **profile) {
+    weir_error err;
+    a->asked = a->question = s->question;
+    *profile = NULL;
+    if (!s->sample) {
+        if (weir_profile_assume(profile, PROFILE_BYTES, &a->question, &err))
+            return cli_error("%s", err.message);
+        return EXIT_DONE;
+    }
+    int code = read_sample(s, profile);
+    if (code != EXIT_DONE) return code;
+    if (weir_profile_get_report(*profile, &a->report, &err))
+        return cli_error("'%s': %s", s->sample, err.message);
+    a->has_report = true;
+    if (a->question.records < (double)a->report.records)
+        a->question.records = (double)a->report.records;
+    return EXIT_DONE;
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* Up to a size that reads well: 1/64 more at most. */
+static uint64_t round_up(uint64_t memory) {
+    uint64_t unit = 1024;
+    while (unit * 128 <= memory) unit *= 2;
+    return (memory + unit - 1) / unit * unit;
+}
+
+/* A window over records that fits, tried on new keys only. */
+static int find_window(plan_answer *a, weir_profile **profile) {
+    weir_error err;
+    uint64_t window;
+    weir_plan_choice choice;
+    if (weir_plan_window(&a->question, WINDOW_LOSS, &window, &choice, &err))
+        return cli_error("%s", err.message);
+    a->question = (weir_plan_question){.memory = a->question.memory,
+                                       .fpr = a->question.fpr,
+                                       .rate = a->question.rate,
+                                       .window = (int64_t)window};
+    a->has_report = false;
+    weir_profile_free(*profile);
+    if (weir_profile_assume(profile, PROFILE_BYTES, &a->question, &err))
+        return cli_error("%s", err.message);
+    return EXIT_DONE;
+}
+
+static int find_memory(const plan_settings *s, plan_answer *a, weir_profile *profile) {
+    weir_error err;
+    weir_plan_choice choice;
+    if (weir_plan_memory(profile, &a->question, s->fnr, &choice, &err))
+        return cli_error("%s", err.message);
+    a->question.memory = round_up(choice.memory);
+    return EXIT_DONE;
+}
+
+static int find_choices(plan_answer *a, weir_profile *profile) {
+    weir_error err;
+    if (weir_plan_rank(profile, &a->question, a->choices, PLAN_CHOICES, &a->count, &err))
+        return cli_error("%s", err.message);
+    if (!a->count || !a->choices[0].usable)
+        return cli_error("no filter keeps fpr=%g in this memory; give more of either",
+                         a->question.fpr);
+    for (size_t i = 0; i < a->count && i < CALIBRATED && a->choices[i].usable; i++)
+        if (weir_plan_calibrate(&a->question, &a->choices[i], CALIBRATE_SECONDS, &err))
+            return cli_error("%s", err.message);
+    return EXIT_DONE;
+}
+
+/* The curves of the best kinds; a point where the bound does not hold is left out. */
+static int find_curves(plan_answer *a, weir_profile *profile) {
+    weir_error err;
+    for (size_t j = 0; j < PLAN_POINTS; j++) {
+        double step = pow(CURVE_SPAN * CURVE_SPAN, (double)j / (PLAN_POINTS - 1)) / CURVE_SPAN;
+        a->memories[j] = fmax(1024, (double)a->question.memory * step);
+    }
+    for (size_t i = 0; i < a->count && i < PLAN_CURVES && a->choices[i].usable; i++, a->curves++)
+        for (size_t j = 0; j < PLAN_POINTS; j++) {
+            weir_plan_question q = a->question;
+            weir_plan_choice c = a->choices[i];
+            q.memory = (uint64_t)a->memories[j];
+            if (weir_plan_try(profile, &q, &c, &err)) return cli_error("%s", err.message);
+            a->curve[i][j] = c.usable ? c.fnr : NAN;
+        }
+    return EXIT_DONE;
+}
+
+static int answer(const plan_settings *s, plan_answer *a) {
+    weir_profile *profile;
+    int code = get_profile(s, a, &profile);
+    if (code == EXIT_DONE && s->ask_window) code = find_window(a, &profile);
+    if (code == EXIT_DONE && s->ask_memory) code = find_memory(s, a, profile);
+    if (code == EXIT_DONE) code = find_choices(a, profile);
+    if (code == EXIT_DONE) code = find_curves(a, profile);
+    weir_profile_free(profile);
+    if (code == EXIT_DONE && s->plot) code = plan_show_svg(s, a);
+    if (code != EXIT_DONE) return code;
+    if (s->json) plan_show_json(s, a);
+    else plan_show_text(s, a);
+    return cli_finish_stdout();
+}
+
+static int run_plan(int argc, char **argv) {
+    opt_parser parser;
+    plan_settings s = {.from = reading_defaults(), .question = {.fpr = 1e-6}};
+    opt_init(&parser, &cmd_plan, argc, argv);
+    for (int id; (id = opt_next(&parser)) != OPT_END;) {
+        if (id == OPT_WRONG) return EXIT_TROUBLE;
+        if (id < 0) return opt_show_help(&cmd_plan, id);
+        int code = set_option(&s, id, parser.value);
+        if (code != EXIT_DONE) return code;
+    }
+    if (parser.operands)
+        return cli_error("'%s' is not an option; a sample is given as --sample FILE", argv[0]);
+    int code = reading_settle(&s.from, 0, argv);
+    if (code == EXIT_DONE) code = settle(&s);
+    if (code != EXIT_DONE) return code;
+    if (s.sample && strcmp(s.sample, "-") != 0) {
+        size_t used = strlen(s.words);
+        add_words(s.words, "", s.sample);
+        memmove(s.words + used + 1, s.words + used + 4, strlen(s.words + used + 4) + 1);
+    }
+    plan_answer *a = calloc(1, sizeof *a);
+    if (!a) return cli_error("out of memory");
+    code = answer(&s, a);
+    free(a);
+    return code;
+}
+
+/* --- the manual ---------------------------------------------------------------------------------
+ */
+
+static const opt_section plan_sections[] = {
+    {"EXAMPLES",
+     "Which filter for 64M, if one new record in a hundred may be lost?\n"
+     "\n"
+     "    weir plan --memory 64M --fpr 1%\n"
+     "\n"
+     "A billion records of a hundred million keys: how much memory so that at most 1% of the "
+     "repeats pass?\n"
+     "\n"
+     "    weir plan --records 1G --distinct 100M --fnr 1%\n"
+     "\n"
+     "How long a window fits 64M at 50 thousand records a second?\n"
+     "\n"
+     "    weir plan --memory 64M --fpr 0.1% --rate 50K/s\n"
+     "\n"
+     "By a sample, for a stream that is going to be a hundred times as long:\n"
+     "\n"
+     "    weir plan --memory 16M --sample day1.csv --format csv --header --key user \\\n"
+     "        --records 3G --plot error.svg"},
+    {"WHAT THE TABLE SAYS",
+     "= fpr most\nthe highest rate at which new records are lost, at the end of the stream\n\n"
+     "= fnr, fnr within\nthe share of the repeats that will pass as new, and the range in which a "
+     "real run should lie: two standard deviations, and 10% and half a point for what another seed "
+     "and a scaled replay change; beyond the length of the sample 30% and three points around this "
+     "and the formula, or 60% without one\n\n"
+     "= formula\nthe same by the filter's own formulas, where it has any. They look only at the "
+     "gaps between repeats. On the reference streams they come within a quarter of what is "
+     "measured, or five points\n\n"
+     "= by importance\nwith `--importance` a repeat that passes counts as much as it matters: the "
+     "share is of the sum of the importances of all repeats, those below 0 counting as 0\n\n"
+     "= places\nplaces of memory looked at for each key\n\n"
+     "= keys/s\nmeasured on this machine just now, with keys that are all new, at the memory in "
+     "question but at most 64M of it; reading records is not in it"},
+    {"METHOD",
+     "The sample is read once. Of at most 1.4 million records every occurrence is kept; when there "
+     "are more, those of every second, fourth, ... key, chosen by hash. Gaps, distances, growth, "
+     "skew and drift are exact for the keys that are kept. Each filter is then given the kept "
+     "records and as large a part of the memory as keys were kept, and judged against the truth. "
+     "Where a smaller part of the memory would be too small to behave like the whole, only the "
+     "beginning of a long sample is used.\n"
+     "\n"
+     "A stream longer than the sample is taken to go on as it does: distinct keys grow on the "
+     "curve A(1-(1+cn)^-a) through those of the sample (or to `--distinct`), and a repeat from n "
+     "records back, beyond half of the sample, is as frequent as that growth says. Each filter is "
+     "replayed in a memory in which the sample's keys crowd as all keys will, and forgets by "
+     "distance as it does there.\n"
+     "\n"
+     "Without a sample the stream is drawn: keys that are all alike, `--distinct` of them; with "
+     "`--window` and no `--distinct` new keys of which one in ten comes again within the window. "
+     "Keys that are all alike are the hardest case for a filter that forgets: real streams mostly "
+     "do better.\n"
+     "\n"
+     "Usable is what keeps `--fpr` to the end of the stream, with a twentieth more keys than "
+     "expected. Of these the one with the fewest false negatives is recommended, and `recent` "
+     "where it is as good within 2%."},
+    {"JSON",
+     "= version, fpr\nthe version of weir, and the bound asked for\n\n"
+     "= stream\n`assumed`, `records`, `distinct`, `window_records`, `window_seconds`, `rate`: what "
+     "is planned for; `window_fits_seconds` if that was the question\n\n"
+     "= sample\n`null`, or `records`, `covered` (of these, looked at), `one_in` (keys), `kept`, "
+     "`distinct`, `growth`, `gap_median`, `gap_90`, `distance_median`, `distance_90`, `zipf`, "
+     "`drift`\n\n"
+     "= choices\nbest first: `filter`, `usable`, and `memory`, `positions`, `fpr`, `fnr`, "
+     "`fnr_low`, `fnr_high`, `formula_fnr`, `keys_per_second`, or `why` it is not usable\n\n"
+     "= curves\nof the best: `filter` and `points` of `memory` and `fnr`\n\n"
+     "= recommended, command\nthe first choice, and the line to run"},
+    {"EXIT STATUS", "= 0\nThere is an answer.\n\n"
+                    "= 2\nTrouble, such as a sample too small to judge by: one line on standard "
+                    "error says what."},
+    {0},
+};
+
+const opt_command cmd_plan = {
+    .name = "plan",
+    .operands = "",
+    .operand_glob = "",
+    .summary = "choose a filter and its memory, and say what errors to expect",
+    .description =
+        "Says which filter to use for a stream, with which options, and what it will cost: the "
+        "bound on lost records, the share of repeats that will pass, the memory, the speed on this "
+        "machine. It ends with the line to run.\n"
+        "\n"
+        "The best answer comes from a `--sample` of the stream, through which all filters are "
+        "tried. Without one it goes by the numbers of records and distinct keys, and says what it "
+        "assumes. Asked the other way around it finds the memory for an error (`--fnr`) or the "
+        "window for a memory (`--rate`).",
+    .options = plan_table,
+    .sections = plan_sections,
+    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-filters(7)`",
+    .run = run_plan,
+};

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# weir plan: answers, the line to run, the inverse questions, bad input.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+json() { python3 -c "import json,sys; d=json.load(open('out')); print($1)"; }
+
+# A sample: 40000 records of 8000 keys, in CSV, the key in quotes now and then.
+awk 'BEGIN { srand(7); print "n,user name,at"; for (i = 0; i < 40000; i++) {
+  u = int(8000 * rand()); q = i % 5 ? "" : "\""; printf "%d,%su%d%s,%d\n", i, q, u, q, 1700000000 + i } }' >sample.csv
+cut -d, -f2 sample.csv | tail -n +2 | tr -d '"' >keys
+kinds=$(sort -u keys | wc -l)
+
+run plan --memory 8K --fpr 1% --sample sample.csv --format csv --header --key 'user name' --plot curve.svg
+is sample-code 0 $rc
+is sample-quiet "" "$(cat err)"
+line=$(tail -1 out)
+is sample-line "    weir dedup --memory 8K --fpr 1% --format csv --header --key 'user name' sample.csv" "$line"
+grep -q '^sample    40K records' out && ok sample-counted || no sample-counted "$(head -1 out)"
+grep -q 'o recent' out && ok sample-plot || no sample-plot "no curve"
+python3 -c "import xml.dom.minidom; xml.dom.minidom.parse('curve.svg')" && ok svg-is-xml || no svg-is-xml "$(head -3 curve.svg)"
+is svg-lines yes "$(grep -q '<path' curve.svg && echo yes)"
+wide=$(awk 'length > 80' out | grep -v '^    weir ' | head -1); is sample-80-columns "" "$wide"
+
+# The line does what was promised: its share of repeats let through is in the range.
+eval "$WEIR ${line#    weir} --audit=1 --seed 5 --stats=json --quiet" >/dev/null 2>stats
+run plan --memory 8K --fpr 1% --sample sample.csv --format csv --header --key 'user name' --json
+is json-code 0 $rc
+is json-command "${line#    }" "$(json "d['command']")"
+is json-choices "$(json "d['recommended']")" "$(json "d['choices'][0]['filter'].split(':')[0]")"
+is json-sample 40000 "$(json "d['sample']['records']")"
+within=$(python3 -c "
+import json
+p = json.load(open('out'))['choices'][0]; a = json.load(open('stats'))['audit']
+print(p['fnr_low'] <= a['fnr'] <= p['fnr_high'] and a['fpr'] <= 0.012)")
+is line-keeps-its-word True "$within"
+
+# the same keys as plain lines, from standard input, give the same plan
+"$WEIR" plan --memory 8K --fpr 1% --sample - --json <keys >out 2>err
+is stdin-line "weir dedup --memory 8K --fpr 1%" "$(json "d['command']")"
+is stdin-distinct "$kinds" "$(json "d['sample']['distinct']")"
+gzip -k keys
+run plan --memory 8K --fpr 1% --sample keys.gz --json
+is gzip-distinct "$kinds" "$(json "d['sample']['distinct']")"
+
+# importance: repeats are counted by it, and the line names the field if the filter looks at it
+awk -F, 'NR == 1 { print $0 ",worth"; next } { k = $2; gsub(/[^0-9]/, "", k); print $0 "," (k % 10 ? 1 : 1000) }' sample.csv >worth.csv
+run plan --memory 2K --fpr 10% --sample worth.csv --format csv --header --key 2 --importance worth --json
+is importance-line True "$(json "('--importance worth' in d['command']) == (d['recommended'] == 'importance')")"
+
+# without a sample
+run plan --memory 64M --fpr 1%; is numbers-none 0 $rc
+grep -q 'drawn evenly from 124M keys (twice as many as fit)' out && ok assumed-told || no assumed-told "$(head -1 out)"
+run plan --memory 1M --records 1M --distinct 100K --json; is few-keys-recent recent "$(json "d['recommended']")"
+is few-keys-exact 0 "$(json "d['choices'][0]['fnr']")"
+run plan --memory 1M --fpr 10% --records 10M --distinct 1.4M --json
+is bloom-where-it-fits bloom "$(json "d['recommended']")"
+is bloom-line "weir dedup --memory 1M --fpr 10% --filter bloom" "$(json "d['command']")"
+
+# how much memory, and it is enough
+run plan --records 1M --distinct 200K --fpr 1% --fnr 5% --json; is memory-code 0 $rc
+is memory-suffices True "$(json "d['choices'][0]['fnr'] <= 0.055 and 100e3 < d['choices'][0]['memory'] < 400e3")"
+
+# how long a window
+run plan --memory 1M --fpr 0.1% --rate 1k/s --json; is window-code 0 $rc
+is window-fits True "$(json "150 < d['stream']['window_fits_seconds'] < 400")"
+[[ $(json "d['command']") =~ --window\ [0-9]+m[0-9]*s?$ ]] && ok window-line || no window-line "$(cat out)"
+run plan --memory 1M --fpr 0.1% --rate 1K/s --window 1m --json; is window-known "weir dedup --memory 1M --fpr 0.1% --window 1m" "$(json "d['command']")"
+run plan --memory 64K --sample sample.csv --format csv --header --key 2 --window 1h --time at --json
+is window-sample "weir dedup --memory 64K --fpr 0.0001% --window 1h --format csv --header --key 2 --time at sample.csv" "$(json "d['command']")"
+
+# trouble
+printf 'a\nb\n' >few
+trouble small-sample "plan: 'few': too little to judge by: 2 records with 0 repeats; at least 1000 and 100 are needed" plan --sample few
+seq 5000 >distinct
+trouble no-repeats "plan: 'distinct': too little to judge by: 5000 records with 0 repeats; at least 1000 and 100 are needed" plan --sample distinct
+trouble no-sample "plan: cannot read 'absent': No such file or directory" plan --sample absent
+trouble no-plot "plan: cannot write 'absent/x.svg': No such file or directory" plan --sample keys --plot absent/x.svg
+trouble operand "plan: 'keys' is not an option; a sample is given as --sample FILE" plan keys
+trouble two-questions "plan: --fnr asks how much memory it takes; leave out --memory" plan --memory 1M --fnr 1%
+trouble fnr-of-what "plan: --fnr needs to know the stream: --sample, or --records and --distinct" plan --fnr 1%
+trouble no-rate "plan: --window 1h needs --rate, or --sample with --time, to know how many records that is" plan --window 1h
+trouble more-distinct "plan: there cannot be more --distinct keys than --records" plan --records 10 --distinct 20
+trouble importance-of-what "plan: --importance goes with --sample" plan --importance x --format csv
+trouble fpr-high "plan: --fpr cannot be above 50%" plan --fpr 60%
+trouble_like rate-bad "plan: --rate: *" plan --rate fast
+trouble_like memory-bad "plan: --memory cannot be '10'; *" plan --memory 10
+printf '{"a":1}\n{"a":\n' >bad.json
+trouble_like bad-record "plan: *bad.json*" plan --sample bad.json --format json --key .a
+finish

@@ -25,6 +25,8 @@ enum {
     PL_SAMPLE,
     PL_WINDOW,
     PL_RATE,
+    PL_SITES,
+    PL_FAIL,
     PL_PLOT,
     PL_JSON
 };
@@ -53,6 +55,15 @@ static const opt_entry plan_table[] = {
      "50K/s or 50K. With a window in time it says how many records that is, where the sample has "
      "no times of its own. Without a window it asks how long one would fit the memory if every "
      "record were new."},
+
+    {PL_SITES, "sites", 0, OPT_VALUE, "N", NULL, NULL, "Question", false,
+     "Spread over N sites: by keys or by places?",
+     "Says how many keys fit, how many messages a key costs, and what the loss of sites does, and "
+     "chooses between `horizontal` slices and `vertical` ones with their rule of live places. The "
+     "stream does not matter. `--fnr` is then the share of repeats that may pass while sites are "
+     "lost, 1% if not given."},
+    {PL_FAIL, "fail", 0, OPT_VALUE, "F", NULL, "1", "Question", false,
+     "So many of the sites may be lost at once.", NULL},
 
     {PL_SAMPLE, "sample", 's', OPT_VALUE, "FILE", NULL, NULL, "Stream", true,
      "A piece of the stream, from its beginning; `-` is standard input.",
@@ -155,6 +166,10 @@ static int set_option(plan_settings *s, int id, const char *value) {
         return set_window(s, value);
     case PL_RATE:
         return set_rate(s, value);
+    case PL_SITES:
+        return set_count("--sites", value, &s->sites);
+    case PL_FAIL:
+        return set_count("--fail", value, &s->fail);
     case PL_SAMPLE:
         s->sample = value;
         break;
@@ -174,6 +189,13 @@ static int set_option(plan_settings *s, int id, const char *value) {
 static int settle(plan_settings *s) {
     const weir_plan_question *q = &s->question;
     if (q->fpr > 0.5) return cli_error("--fpr cannot be above 50%%");
+    if (s->fail > 0 && !(s->sites > 0)) return cli_error("--fail goes with --sites");
+    if (s->sites > 1024) return cli_error("--sites cannot be above 1024");
+    if (s->sites > 0) {
+        if (!s->memory) s->question.memory = MEMORY_STANDARD;
+        if (!(s->fail > 0)) s->fail = 1;
+        return EXIT_DONE;
+    }
     if (s->fnr > 0 && s->memory)
         return cli_error("--fnr asks how much memory it takes; leave out --memory");
     s->ask_memory = s->fnr > 0;
@@ -375,6 +397,7 @@ static int run_plan(int argc, char **argv) {
     int code = reading_settle(&s.from, 0, argv);
     if (code == EXIT_DONE) code = settle(&s);
     if (code != EXIT_DONE) return code;
+    if (s.sites > 0) return plan_sites(&s);
     if (s.sample && strcmp(s.sample, "-") != 0) {
         size_t used = strlen(s.words);
         add_words(s.words, "", s.sample);
@@ -404,6 +427,10 @@ static const opt_section plan_sections[] = {
      "How long a window fits 64M at 50 thousand records a second?\n"
      "\n"
      "    weir plan --memory 64M --fpr 0.1% --rate 50K/s\n"
+     "\n"
+     "Forty sites, of which eight may fail at once:\n"
+     "\n"
+     "    weir plan --sites 40 --fail 8 --memory 64M --fpr 1%\n"
      "\n"
      "By a sample, for a stream that is going to be a hundred times as long:\n"
      "\n"

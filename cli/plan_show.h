@@ -17,6 +17,7 @@ typedef struct {
     const char *memory, *window; /* as given, or NULL */
     double fnr;                  /* the most that is allowed, or 0 */
     bool ask_memory, ask_window; /* the inverse questions */
+    double sites, fail;          /* how to spread it; 0: not asked */
 
     char words[PLAN_WORDS]; /* for the dedup line: the options of records and keys as given */
 } plan_settings;
@@ -33,6 +34,9 @@ typedef struct {
     double memories[PLAN_POINTS];
     double curve[PLAN_CURVES][PLAN_POINTS];
 } plan_answer;
+
+/* Answers --sites; returns the exit code. */
+int plan_sites(const plan_settings *settings);
 
 void plan_show_text(const plan_settings *settings, const plan_answer *answer);
 void plan_show_json(const plan_settings *settings, const plan_answer *answer);

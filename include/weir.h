@@ -709,6 +709,29 @@ WEIR_API weir_status weir_plan_window(const weir_plan_question *question, double
 WEIR_API weir_status weir_plan_calibrate(const weir_plan_question *question,
                                          weir_plan_choice *choice, double seconds, weir_error *err);
 
+/* How to spread a filter over sites of which some may be lost at once, so that fpr
+ * holds then too: by keys (`horizontal`), and by places (`vertical`) with the best k
+ * and rule of live places. best is set in that which lets at most `fnr` of the repeats
+ * pass while sites are lost and holds more keys, or else lets fewer pass. Thread-safe.
+ * Fails with WEIR_ERR_RANGE. */
+typedef struct {
+    double sites, lost;
+    uint64_t memory; /* of all sites together */
+    double fpr, fnr;
+} weir_sites_question;
+
+typedef struct {
+    bool vertical, best;
+    unsigned k, live;          /* by places: of a key; of these to live for SEEN */
+    double keys;               /* that fit */
+    double messages;           /* to sites for each key, at most */
+    double fpr;                /* while all are there */
+    double fpr_lost, fnr_lost; /* while sites are lost */
+} weir_sites_choice;
+
+WEIR_API weir_status weir_plan_sites(const weir_sites_question *question, weir_sites_choice *across,
+                                     weir_sites_choice *down, weir_error *err);
+
 /* --- Numbers with units ------------------------------------------------------
  *
  * One place parses and prints them, for specs, options and reports alike. The

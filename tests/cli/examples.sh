@@ -3,9 +3,10 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 mkdir bin; ln -s "$WEIR" bin/weir; PATH=$work/bin:$PATH
-for f in access yesterday a b; do for i in 1 2 3 4 5 2 3; do echo "$f GET /$i"; done >$f.log; done
+for f in access yesterday a b; do for i in {1..700} {1..700}; do echo "$f GET /$i"; done >$f.log; done
 printf 'user,day,url\n1,mon,/a\n1,mon,/b\n2,mon,/a\n' >events.csv; gzip -k events.csv
 printf '{"id":7,"at":"2026-01-01T00:00:00Z"}\n{"id":7,"at":"2026-01-01T00:10:00Z"}\n' >events.json
+printf 'id,amount\n1,5\n2,900\n1,5\n' >payments.csv
 printf 'x\n' | weir dedup --memory 1M --state seen.weir >/dev/null
 count=0
 for page in dedup inspect merge weir filters; do

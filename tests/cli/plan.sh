@@ -69,6 +69,19 @@ run plan --memory 1M --fpr 0.1% --rate 1K/s --window 1m --json; is window-known 
 run plan --memory 64K --sample sample.csv --format csv --header --key 2 --window 1h --time at --json
 is window-sample "weir dedup --memory 64K --fpr 0.0001% --window 1h --format csv --header --key 2 --time at sample.csv" "$(json "d['command']")"
 
+# over sites: the rule keeps the bound when some are lost, and says what it costs
+run plan --sites 40 --fail 8 --memory 1M --fpr 1% --json; is sites-code 0 $rc
+is sites-vertical True "$(json "d['vertical']['best'] and d['vertical']['fnr_lost'] <= 0.01 and d['vertical']['fpr_lost'] <= 0.0100001")"
+is sites-horizontal 0.2 "$(json "d['horizontal']['fnr_lost']")"
+run plan --sites 4 --memory 1M --fpr 1% --fnr 30% --json
+is sites-more-keys True "$(json "d['horizontal']['best'] and d['horizontal']['keys'] > d['vertical']['keys']")"
+run plan --sites 40 --fail 8 --memory 1M --fpr 1%
+sed -n "s/.*--filter '\(.*\)'/\1/p" out >spec
+seq 1000 >numbers; run dedup --memory 1M --fpr 1% --filter "$(cat spec)" numbers; is sites-line 0 $rc
+trouble sites-all-lost "plan: of 3 sites 3 cannot be lost; at least one must stay" plan --sites 3 --fail 3
+trouble fail-of-what "plan: --fail goes with --sites" plan --fail 3
+trouble sites-many "plan: --sites cannot be above 1024" plan --sites 2000
+
 # trouble
 printf 'a\nb\n' >few
 trouble small-sample "plan: 'few': too little to judge by: 2 records with 0 repeats; at least 1000 and 100 are needed" plan --sample few

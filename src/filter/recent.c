@@ -777,11 +777,10 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
     recent_filter *f = (recent_filter *)base;
     if (f->windowed) return offer_windowed(f, batch, verdicts);
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq") &&
-        best_cpu >= CPU_AVX512)
-        return offer_avx512(base, batch, verdicts);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && best_cpu >= CPU_AVX2)
-        return offer_avx2(base, batch, verdicts);
+    cpu_kind cpu = weir__cpu();
+    if (cpu > best_cpu) cpu = best_cpu;
+    if (cpu == CPU_AVX512) return offer_avx512(base, batch, verdicts);
+    if (cpu == CPU_AVX2) return offer_avx2(base, batch, verdicts);
 #endif
     return offer_plain(base, batch, verdicts);
 }

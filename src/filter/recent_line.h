@@ -41,18 +41,11 @@
 #include <immintrin.h>
 #endif
 
-/* Everything here is inlined into its caller, so that it is compiled for the
- * caller's processor (see the end of recent.c). */
-#define HOT static inline __attribute__((always_inline))
+#include "core/cpu.h"
 
 /* What happens seldom is a function of its own, one for any processor and one for
  * newer ones: code for the former stalls when it is called from code for the latter.
  * NOT_HERE makes both from NAME_here; CALL calls the one that suits. */
-#if defined(__x86_64__)
-#define FOR_AVX2 __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2")))
-#else
-#define FOR_AVX2
-#endif
 #define NOT_HERE(type, name, parameters, arguments)                                                \
     __attribute__((noinline, unused)) static type name##_any parameters {                          \
         return name##_here arguments;                                                              \
@@ -109,9 +102,6 @@ typedef struct {
     unsigned code_ordered; /* codes from here on are ordered forms */
     shared_form shared;
 } line_shape;
-
-/* What the code may be compiled for; the verdicts are the same. */
-typedef enum { CPU_ANY, CPU_AVX2, CPU_AVX512 } cpu_kind;
 
 /* ---- bits of a line ---- */
 
@@ -171,9 +161,6 @@ HOT void move_down(uint8_t *line, unsigned from, unsigned to, unsigned by) {
 }
 
 #if defined(__x86_64__)
-#define FOR_AVX512                                                                                 \
-    __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2,avx512f,avx512dq,avx512vl,avx512vbmi2")))
-
 /* The whole line in one register: bits from `place` on, and a value at `place`. */
 FOR_AVX512 static inline __m512i wide_from(int place) {
     const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);

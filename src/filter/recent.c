@@ -67,7 +67,8 @@
  * many really new keys, and the way whose leaders give fewer NEW verdicts has caught
  * more repeats: hot keys, which are always hit, do not blur the count as they would a
  * count of hits. When the lead is three standard deviations, the other lines follow,
- * each when it next misses.
+ * each when it next misses. The lead is looked at so often that chance alone gives three
+ * in the end: large filters, which have much to rewrite, wait for five.
  *
  * One line for each key has its price. Lines get unequally many keys, so while keys
  * just about fit some lines overflow and others have room: Pr[Poisson(m) > c] of them
@@ -116,6 +117,7 @@ static const struct {
 #define KEEP_FIRSTS 44u              /* see "who goes" */
 #define FEW_LINES 512u               /* too few to tell one way from another */
 #define MANY_LINES 65536u            /* enough for every 64th to be many */
+#define LARGE (UINT64_C(1) << 18)    /* changing so many lines takes more than a whim */
 #define ORDERED_FROM 2.2             /* keys for each place, from which on groups are full, */
 #define PACKED_FROM 3.0              /* and so are groups of one */
 #define RARE 8u                      /* fewer than one hit in so many verdicts, and */
@@ -213,14 +215,31 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
     form->one_word = slots * bits <= WORD_MAX;
     if (entries < groups || slots * bits > GROUP_MAX) return false;
     for (unsigned narrow = 0; narrow < 2 && narrow < slots; narrow++) {
-        group_shape *shape_ = &form->shape[narrow];
-        shape_->slots = slots - narrow;
-        for (unsigned j = 0; j < shape_->slots; j++) shape_->ones |= (wide_word)1 << j * bits;
-        shape_->all = wide_mask(shape_->slots * bits);
-        unsigned enter = slots / 2 < shape_->slots ? slots / 2 : shape_->slots - 1;
+        group_shape *its = &form->shape[narrow];
+        wide_word ones = 0;
+        its->slots = slots - narrow;
+        for (unsigned j = 0; j < its->slots; j++) ones |= (wide_word)1 << j * bits;
+        its->ones = two_of(ones);
+        its->tops = two_of(ones << (bits - 1));
+        wide_word all = wide_mask(its->slots * bits);
+        unsigned enter = slots / 2 < its->slots ? slots / 2 : its->slots - 1;
         if (front) enter = 0;
-        shape_->enter_at = enter * bits;
-        shape_->entered = shape_->all & ~wide_mask(shape_->enter_at);
+        its->enter = enter;
+        its->all = two_of(all);
+        its->entry = two_of(wide_mask(bits) << enter * bits);
+        its->entered = two_of(all & ~wide_mask(enter * bits));
+    }
+    for (unsigned g = 0, at = shape->code_bits, last = form->one_word ? 56 : 48; g < groups; g++) {
+        bool narrow = g >= form->wide;
+        unsigned byte = at / 8 < last ? at / 8 : last;
+        form->place[g] = (group_place){(uint8_t)byte, (uint8_t)(at - 8 * byte), narrow};
+        at += (slots - narrow) * bits;
+    }
+    form->in_lanes = bits <= LANE_MAX && slots <= LANES;
+    for (unsigned j = 0; j < LANES; j++) {
+        for (unsigned i = 0; i < 8; i++)
+            form->lane_bytes[8 * j + i] = (uint8_t)((j * bits / 8 + i) % LINE_BYTES);
+        form->lane_shift[j] = j * bits % 8;
     }
     form->cost = cost_of(entries / values, eps);
     return true;
@@ -342,9 +361,10 @@ static void insert_word(distinct_counter *counter, uint64_t word) {
     if (n == SMALLEST) counter->limit = smallest[n - 1];
 }
 
-static inline void count_distinct(distinct_counter *counter, uint64_t hash) {
+/* Without a branch that depends on `counts`, which is hard to guess. */
+static inline void count_distinct(distinct_counter *counter, uint64_t hash, bool counts) {
     uint64_t word = weir__mix64(hash);
-    if (word <= counter->limit) insert_word(counter, word);
+    if ((word <= counter->limit) & counts) insert_word(counter, word);
 }
 
 static double distinct(const distinct_counter *counter) {
@@ -386,7 +406,8 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
     if (!f->contest) return;
     for (unsigned i = 0; i < WAYS; i++)
         if (to_be_had(f, i) && m[i] < m[best]) best = i;
-    if (best != now && m[best] > ENOUGH && lead_of(f, (unsigned)best) > 3) {
+    double sure = f->lines < LARGE ? 3 : 5;
+    if (best != now && m[best] > ENOUGH && lead_of(f, (unsigned)best) > sure) {
         f->state.winner = best;
         f->state.decided = 1;
     }
@@ -402,17 +423,24 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
     for (unsigned i = 0; i < WAYS; i++) m[i] /= 2;
 }
 
-static inline void count_miss(recent_filter *f, uint64_t line, uint64_t hash) {
-    count_distinct(&f->state.keys, hash);
-    if (f->state.forgotten < f->lines) return;
-    unsigned way = leads_for(f, line);
-    if (way < WAYS && ++f->state.misses[way] % 256 == 0) judge(f);
+/* Whether the line leads and its verdicts count. Known before the verdict is. */
+static inline bool is_watched(const recent_filter *f, uint64_t line) {
+    return (leads_for(f, line) < WAYS) & (f->state.forgotten >= f->lines);
 }
 
-static inline void count_hit(recent_filter *f, uint64_t line, uint64_t hash) {
-    if (leads_for(f, line) == WAYS || f->state.forgotten < f->lines) return;
-    f->state.hits++;
-    count_distinct(&f->state.keys_hit, hash);
+__attribute__((noinline)) static void count_leader(recent_filter *f, uint64_t line, uint64_t hash,
+                                                   bool seen) {
+    if (seen) {
+        f->state.hits++;
+        count_distinct(&f->state.keys_hit, hash, true);
+    } else if (++f->state.misses[leads_for(f, line)] % 256 == 0) {
+        judge(f);
+    }
+}
+
+static inline void count_verdict(recent_filter *f, uint64_t line, uint64_t hash, bool seen) {
+    count_distinct(&f->state.keys, hash, !seen);
+    if (is_watched(f, line)) count_leader(f, line, hash, seen);
 }
 
 /* An ordered form by its number; the ways that share it have the same places. */
@@ -483,20 +511,14 @@ HOT void read_shared(const recent_filter *f, const uint8_t *line, line_content *
     sort_by_rank(content, ranks, values, n);
 }
 
-HOT wide_word read_group(const ordered_form *form, group_place place, unsigned group) {
-    return form->one_word ? group_slots_one(place, shape_of(form, group))
-                          : group_slots_two(place, shape_of(form, group));
-}
-
-HOT void read_ordered(const recent_filter *f, const ordered_form *form, const uint8_t *line,
-                      line_content *content) {
+HOT void read_ordered(const ordered_form *form, const uint8_t *line, line_content *content) {
     uint8_t ranks[ENTRIES_MAX + 1] = {0};
     uint64_t values[ENTRIES_MAX + 1];
     unsigned n = 0;
     for (unsigned g = 0; g < form->groups; g++) {
-        group_place place = find_group(form, &f->shape, line, g);
-        wide_word slots = read_group(form, place, g);
-        for (unsigned j = 0; j < shape_of(form, g)->slots; j++, n++) {
+        two_words both = read_group(form, line, g);
+        wide_word slots = (wide_word)both.high << 64 | both.low;
+        for (unsigned j = 0; j < form->slots - (g >= form->wide); j++, n++) {
             ranks[n] = (uint8_t)j;
             values[n] =
                 value_of(g, form->groups,
@@ -563,13 +585,14 @@ HOT void write_ordered(recent_filter *f, const ordered_form *form, unsigned code
         groups[g] |= (wide_word)(rest >> (64 - form->bits)) << used[g]++ * form->bits;
     }
     for (unsigned g = 0; g < form->groups; g++) {
-        group_place place = find_group(form, &f->shape, line, g);
+        group_place place = form->place[g];
+        uint8_t *at = line + place.byte;
         if (!used[g]) groups[g] = weir__rng_next(&f->state.rng) >> (64 - form->bits), used[g] = 1;
-        for (; used[g] < shape_of(form, g)->slots; used[g]++)
+        for (; used[g] < form->slots - (g >= form->wide); used[g]++)
             groups[g] |= (groups[g] & low_mask(form->bits)) << used[g] * form->bits;
-        if (form->one_word)
-            store_one(place.at, load64(place.at) | (uint64_t)groups[g] << place.shift);
-        else store_two(place.at, load_two(place.at) | groups[g] << place.shift);
+        two_words moved = two_of(groups[g] << place.shift);
+        store64(at, load64(at) | moved.low);
+        if (!form->one_word) store64(at + 8, load64(at + 8) | moved.high);
     }
     write_code(line, &f->shape, code);
 }
@@ -585,7 +608,7 @@ HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
     uint64_t cost = form == SHARED ? f->shape.shared.cost[most] : ordered_of(f, form)->cost;
     if (!pay(f, line_cost(f, old), cost)) return false;
     if (old_form == SHARED) read_shared(f, line, &content);
-    else read_ordered(f, ordered_of(f, old_form), line, &content);
+    else read_ordered(ordered_of(f, old_form), line, &content);
     if (form == SHARED) write_shared(f, line, &content);
     else write_ordered(f, ordered_of(f, form), f->shape.code_ordered + form - 1, line, &content);
     unsigned code = read_code(line, &f->shape);
@@ -599,15 +622,10 @@ NOT_HERE(bool, convert, (recent_filter * f, uint8_t *line, unsigned form), (f, l
 
 /* ---- offering a key ---- */
 
-HOT bool offer_ordered(const recent_filter *f, const ordered_form *form, uint8_t *line,
-                       uint64_t value) {
+HOT bool offer_ordered(const ordered_form *form, uint8_t *line, uint64_t value, cpu_kind cpu) {
     uint64_t rest;
     unsigned group = (unsigned)weir__part(value, form->groups, &rest);
-    group_place place = find_group(form, &f->shape, line, group);
-    const group_shape *shape = shape_of(form, group);
-    uint64_t fingerprint = rest >> (64 - form->bits);
-    return form->one_word ? offer_group_one(place, form, shape, fingerprint)
-                          : offer_group_two(place, form, shape, fingerprint);
+    return offer_group(form, line, group, rest >> (64 - form->bits), cpu);
 }
 
 /* A new key in a shared line: room is made by shortening as long as the rate
@@ -634,20 +652,41 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place pl
     f->state.forgotten++;
 }
 
-/* One more entry than the present way of being flat can take. A flat line has its
- * entries in the order in which they came; a list has the latest first. */
-HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
+/* From a flat line to lists, with one key more. A flat line has its entries in the
+ * order in which they came; a list has the latest first. */
+HOT void list_up(const recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
+    enum { MOST = HALVES_MOST + 1 };
     const shared_form *form = &f->shape.shared;
-    list_entry entries[HALVES_MOST + 1];
-    bool stays_flat = n < form->flat;
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t tag = get_tag(line, n, i);
-        entries[stays_flat ? i : n - i] =
-            (list_entry){(unsigned)(tag >> (64 - form->list_bits)), tag << form->list_bits};
+    uint64_t rests[MOST] = {rest}, sorted[MOST] = {0}, words[8] = {n + 1};
+    int32_t order[MOST] = {(int32_t)(list * MOST)}, rank[MOST] = {0};
+    for (unsigned i = n + 1; i < MOST; i++) order[i] = INT32_MAX;
+    for (unsigned i = 1; i <= n; i++) {
+        uint64_t tag = get_tag(line, n, n - i);
+        rests[i] = tag << form->list_bits;
+        order[i] = (int32_t)((tag >> (64 - form->list_bits)) * MOST + i);
     }
-    entries[stays_flat ? n : 0] = (list_entry){list, rest};
-    if (stays_flat) write_flat(f, line, entries, n + 1);
-    else write_lists(f, line, entries, n + 1);
+    for (unsigned j = 0; j < MOST; j++)
+        for (unsigned i = 0; i < MOST; i++) rank[i] += order[j] < order[i];
+    for (unsigned i = 0; i <= n; i++) {
+        unsigned bit = f->shape.code_bits + (unsigned)(order[i] / MOST + rank[i]);
+        words[bit / 64] |= UINT64_C(1) << bit % 64;
+        sorted[rank[i]] = rests[i];
+    }
+    pack_remainders(words, sorted, n + 1, form->width[n + 1]);
+    memcpy(line, words, LINE_BYTES);
+}
+
+/* One more entry than the present way of being flat can take. */
+HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
+    uint32_t halves[WORDS_MOST];
+    if (n == f->shape.shared.flat) {
+        list_up(f, line, n, list, rest);
+        return;
+    }
+    for (unsigned i = 0; i < WORDS_MOST; i++) halves[i] = (uint32_t)(get_word(line, i) >> 32);
+    memcpy(line + 4, halves, sizeof halves);
+    put_bits(line, 32 * (n + 1), 32, tag_of(&f->shape.shared, list, rest) >> 32);
+    line[0] = (uint8_t)(n + 1);
 }
 
 NOT_HERE(void, outgrow,
@@ -665,54 +704,62 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
         CALL(outgrow, cpu, (f, line, n, list, rest));
         return false;
     }
-    if (n < WORDS_MOST) put_word(line, n, tag);
-    else put_bits(line, 32 * (n + 1), 32, tag >> 32);
+    put_tag(line, n, tag);
     line[0] = (uint8_t)(n + 1);
     return false;
 }
 
+/* A key and a shared line that is no longer flat. */
+HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
+                          uint64_t hash, uint64_t value, cpu_kind cpu) {
+    const shared_form *shared = &f->shape.shared;
+    uint64_t rest;
+    unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[n];
+    list_place place = find_list(line, &f->shape, header_words(&f->shape, n), list, cpu);
+    unsigned j = find_remainder(line, place, width, rest >> (64 - width));
+    bool seen = j < place.length;
+    count_verdict(f, number, hash, seen);
+    if (seen) {
+        if (j) promote(line, place, place.first + j, place.first, width, rest >> (64 - width), cpu);
+        return true;
+    }
+    unsigned way = wanted_way(f, number);
+    if (n >= shared->fair && ways[way].form != SHARED &&
+        CALL(convert, cpu, (f, line, ways[way].form))) {
+        offer_ordered(&f->ordered[way], line, value, cpu);
+        f->state.forgotten++;
+        return false;
+    }
+    enter_shared(f, line, n, place, rest, ways[way].front, cpu);
+    return false;
+}
+
+NOT_HERE(bool, offer_lists,
+         (recent_filter * f, uint8_t *line, unsigned n, uint64_t number, uint64_t hash,
+          uint64_t value),
+         (f, line, n, number, hash, value, cpu))
+
 /* `value` is what is left of the hash once it has chosen line number `number`. */
 HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t hash, uint64_t value,
                    cpu_kind cpu) {
-    uint64_t rest;
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered) {
         unsigned form = code - f->shape.code_ordered + 1, way = wanted_way(f, number);
         bool its_own = ways[way].form == form;
-        if (offer_ordered(f, its_own ? &f->ordered[way] : ordered_of(f, form), line, value)) {
-            count_hit(f, number, hash);
-            return true;
-        }
-        count_miss(f, number, hash);
-        f->state.forgotten++;
-        if (!its_own) CALL(convert, cpu, (f, line, ways[way].form));
-        return false;
-    }
-    const shared_form *shared = &f->shape.shared;
-    unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[code];
-    if (code <= shared->flat) {
-        bool seen = offer_flat(f, line, code, list, rest, cpu);
-        if (seen) count_hit(f, number, hash);
-        else count_miss(f, number, hash);
+        bool seen =
+            offer_ordered(its_own ? &f->ordered[way] : ordered_of(f, form), line, value, cpu);
+        count_verdict(f, number, hash, seen);
+        f->state.forgotten += !seen;
+        if (!its_own & !seen) CALL(convert, cpu, (f, line, ways[way].form));
         return seen;
     }
-    list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, cpu);
-    unsigned j = find_remainder(line, place, width, rest >> (64 - width));
-    if (j < place.length) {
-        if (j) promote(line, place, place.first + j, place.first, width, rest >> (64 - width), cpu);
-        count_hit(f, number, hash);
-        return true;
-    }
-    count_miss(f, number, hash);
-    unsigned way = wanted_way(f, number);
-    if (code >= shared->fair && ways[way].form != SHARED &&
-        CALL(convert, cpu, (f, line, ways[way].form))) {
-        offer_ordered(f, &f->ordered[way], line, value);
-        f->state.forgotten++;
-        return false;
-    }
-    enter_shared(f, line, code, place, rest, ways[way].front, cpu);
-    return false;
+    if (code > f->shape.shared.flat)
+        return CALL(offer_lists, cpu, (f, line, code, number, hash, value));
+    uint64_t rest;
+    unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
+    bool seen = offer_flat(f, line, code, list, rest, cpu);
+    count_verdict(f, number, hash, seen);
+    return seen;
 }
 
 HOT void ask_for(const uint8_t *cells, uint64_t lines, uint64_t hash) {
@@ -792,10 +839,7 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     if (code >= f->shape.code_ordered) {
         const ordered_form *form = ordered_of(f, code - f->shape.code_ordered + 1);
         unsigned group = (unsigned)weir__part(value, form->groups, &rest);
-        group_place place = find_group(form, &f->shape, line, group);
-        const group_shape *shape = shape_of(form, group);
-        return match_slot_two(read_group(form, place, group), shape->ones, form->bits,
-                              rest >> (64 - form->bits)) != 0;
+        return test_group(form, line, group, rest >> (64 - form->bits));
     }
     const shared_form *shared = &f->shape.shared;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest);

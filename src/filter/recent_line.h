@@ -43,17 +43,23 @@
 
 #include "core/cpu.h"
 
-/* What happens seldom is a function of its own, one for any processor and one for
- * newer ones: code for the former stalls when it is called from code for the latter.
- * NOT_HERE makes both from NAME_here; CALL calls the one that suits. */
+/* What does not happen with every key is a function of its own, one for each kind of
+ * processor: code for one stalls when it is called from code for another. NOT_HERE makes
+ * them from NAME_here, whose arguments may name the `cpu`; CALL calls the one that suits. */
 #define NOT_HERE(type, name, parameters, arguments)                                                \
-    __attribute__((noinline, unused)) static type name##_any parameters {                          \
-        return name##_here arguments;                                                              \
-    }                                                                                              \
-    FOR_AVX2 __attribute__((noinline, unused)) static type name##_avx2 parameters {                \
-        return name##_here arguments;                                                              \
+    NOT_HERE_FOR(, CPU_ANY, type, name##_any, parameters, name##_here arguments)                   \
+    NOT_HERE_FOR(FOR_AVX2, CPU_AVX2, type, name##_avx2, parameters, name##_here arguments)         \
+    NOT_HERE_FOR(FOR_AVX512, CPU_AVX512, type, name##_avx512, parameters, name##_here arguments)
+#define NOT_HERE_FOR(target, kind, type, name, parameters, call)                                   \
+    target __attribute__((noinline, unused)) static type name parameters {                         \
+        const cpu_kind cpu = kind;                                                                 \
+        (void)cpu;                                                                                 \
+        return call;                                                                               \
     }
-#define CALL(name, cpu, arguments) ((cpu) == CPU_ANY ? name##_any arguments : name##_avx2 arguments)
+#define CALL(name, cpu, arguments)                                                                 \
+    ((cpu) == CPU_ANY    ? name##_any arguments                                                    \
+     : (cpu) == CPU_AVX2 ? name##_avx2 arguments                                                   \
+                         : name##_avx512 arguments)
 
 #define LINE_BYTES 64u
 #define LINE_BITS 512u
@@ -65,6 +71,8 @@
 #define LIST_MAX 40u     /* of one list: its 1s are counted in one load */
 #define WORD_MAX 57u     /* bits of a group that is read in one load */
 #define GROUP_MAX 121u   /* and in two */
+#define LANES 8u         /* words of a register, each for one slot of a group */
+#define LANE_MAX 50u     /* bits of a slot that fits, wherever in a byte it begins */
 
 typedef unsigned __int128 wide_word;
 
@@ -78,13 +86,27 @@ typedef struct {
     uint64_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
 } shared_form;
 
+/* Two words side by side. Compilers know such a type of their own, but are slow
+ * about it where it counts. */
+typedef struct {
+    uint64_t low, high;
+} two_words;
+
 typedef struct {
     unsigned slots;
-    unsigned enter_at; /* the first bit of the slot at which a new key enters */
-    wide_word ones;    /* a 1 at the foot of every slot */
-    wide_word all;     /* every bit */
-    wide_word entered; /* the slots that change when a new key enters */
+    unsigned enter;    /* the slot at which a new key enters */
+    two_words ones;    /* a 1 at the foot of every slot, */
+    two_words tops;    /* and at its top */
+    two_words all;     /* every bit */
+    two_words entry;   /* the slot at which a new key enters, as bits, */
+    two_words entered; /* and all slots that change when it does */
 } group_shape;
+
+typedef struct {
+    uint8_t byte;  /* of the line, from which the one or two words that hold a group are read */
+    uint8_t shift; /* where it begins in them, less than 64 */
+    bool narrow;   /* it has a slot less than others */
+} group_place;
 
 typedef struct {
     unsigned groups; /* G */
@@ -95,6 +117,11 @@ typedef struct {
     bool one_word;    /* a group is read and written as one word */
     uint64_t cost;
     group_shape shape[2]; /* of wide groups and of narrow ones */
+    group_place place[ENTRIES_MAX];
+    /* for reading all slots of a group at once, each into a word: */
+    bool in_lanes;
+    uint8_t lane_bytes[8 * LANES]; /* their bytes, counted from the group's first, */
+    uint64_t lane_shift[LANES];    /* and where in these a slot begins */
 } ordered_form;
 
 typedef struct {
@@ -179,62 +206,48 @@ FOR_AVX512 static inline __m512i wide_blend(__m512i line, __m512i moved, int fro
     __m512i mask = _mm512_andnot_si512(wide_from(to), wide_from(from));
     return _mm512_ternarylogic_epi64(mask, moved, line, 0xca); /* mask ? moved : line */
 }
-FOR_AVX512 static inline void splice_in_wide(uint8_t *at, int head, int stop, int low, int high,
-                                             int width, uint64_t remainder) {
-    __m512i line = _mm512_loadu_si512(at), zero = _mm512_setzero_si512();
-    __m512i up = _mm512_shldi_epi64(line, _mm512_alignr_epi64(line, zero, 7), 1);
-    __m512i down =
-        _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), _mm512_set1_epi64(width));
-    __m512i new = wide_blend(line, up, head + 1, stop + 1);
-    new = wide_blend(new, down, low - width, high - width);
-    new = wide_blend(new, wide_at(remainder, high - width), high - width, high);
-    new = _mm512_or_si512(new, wide_at(1, head));
-    _mm512_storeu_si512(at, new);
+FOR_AVX512 static inline __m512i wide_shift(__m512i line, int places, bool up) {
+    const __m512i zero = _mm512_setzero_si512(), by = _mm512_set1_epi64(places);
+    __m512i higher = _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, zero, 7), by);
+    __m512i lower = _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), by);
+    return _mm512_mask_mov_epi64(lower, (__mmask8)-up, higher);
 }
-FOR_AVX512 static inline void splice_back_wide(uint8_t *at, int head, int gap, int low, int high,
-                                               int width, uint64_t remainder) {
-    __m512i line = _mm512_loadu_si512(at), zero = _mm512_setzero_si512();
-    __m512i down = _mm512_shrdi_epi64(line, _mm512_alignr_epi64(zero, line, 1), 1);
-    __m512i up =
-        _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, zero, 7), _mm512_set1_epi64(width));
-    __m512i new = wide_blend(line, down, gap, head - 1);
-    new = wide_blend(new, up, low + width, high + width);
-    new = wide_blend(new, wide_at(remainder, low), low, low + width);
-    new = _mm512_or_si512(new, wide_at(1, head - 1));
-    _mm512_storeu_si512(at, new);
+/* Both directions without a branch, as which it is is hard to guess. */
+FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, int head, int stop, int low,
+                                          int high, int width, uint64_t remainder) {
+    __m512i line = _mm512_loadu_si512(at);
+    __m512i header = wide_shift(line, 1, !back), body = wide_shift(line, width, back);
+    int one = back ? head - 1 : head, place = back ? low : high - width;
+    int moved = back ? width : -width;
+    __m512i new = wide_blend(line, header, back ? stop : head + 1, back ? head - 1 : stop + 1);
+    new = wide_blend(new, body, low + moved, high + moved);
+    new = wide_blend(new, wide_at(remainder, place), place, place + width);
+    _mm512_storeu_si512(at, _mm512_or_si512(new, wide_at(1, one)));
 }
 #else
-#define splice_in_wide(...) ((void)0)
-#define splice_back_wide(...) ((void)0)
+#define splice_wide(...) ((void)0)
 #endif
 
 /* The one change that a line knows: a 1 comes into the header at bit `head`, the
  * header bits from there up to `stop` move up by one; a remainder comes in at the
- * top of the body bits [low, high), and these move down by its width. */
-HOT void splice_in(uint8_t *line, unsigned head, unsigned stop, unsigned low, unsigned high,
-                   unsigned width, uint64_t remainder, cpu_kind cpu) {
+ * top of the body bits [low, high), and these move down by its width. Or `back`, with
+ * the gap on the other side: the header bits (stop, head) move down by one, and the
+ * body bits up by the width. */
+HOT void splice(uint8_t *line, bool back, unsigned head, unsigned stop, unsigned low, unsigned high,
+                unsigned width, uint64_t remainder, cpu_kind cpu) {
     if (cpu == CPU_AVX512) {
-        splice_in_wide(line, (int)head, (int)stop, (int)low, (int)high, (int)width, remainder);
-        return;
+        splice_wide(line, back, (int)head, (int)stop, (int)low, (int)high, (int)width, remainder);
+    } else if (back) {
+        move_down(line, stop + 1, head, 1);
+        put_bits(line, head - 1, 1, 1);
+        move_up(line, low, high, width);
+        put_bits(line, low, width, remainder);
+    } else {
+        move_up(line, head, stop, 1);
+        put_bits(line, head, 1, 1);
+        move_down(line, low, high, width);
+        put_bits(line, high - width, width, remainder);
     }
-    move_up(line, head, stop, 1);
-    put_bits(line, head, 1, 1);
-    move_down(line, low, high, width);
-    put_bits(line, high - width, width, remainder);
-}
-
-/* The same with the gap on the other side: header bits (gap, head) move down by
- * one, body bits [low, high) move up by the width. */
-HOT void splice_back(uint8_t *line, unsigned head, unsigned gap, unsigned low, unsigned high,
-                     unsigned width, uint64_t remainder, cpu_kind cpu) {
-    if (cpu == CPU_AVX512) {
-        splice_back_wide(line, (int)head, (int)gap, (int)low, (int)high, (int)width, remainder);
-        return;
-    }
-    move_down(line, gap + 1, head, 1);
-    put_bits(line, head - 1, 1, 1);
-    move_up(line, low, high, width);
-    put_bits(line, low, width, remainder);
 }
 
 #if defined(__x86_64__)
@@ -288,11 +301,10 @@ HOT uint64_t get_tag(const uint8_t *line, unsigned n, unsigned i) {
 #if defined(__x86_64__)
 FOR_AVX512 static inline bool find_tag_wide(const uint8_t *line, unsigned n, uint64_t tag) {
     __m512i all = _mm512_loadu_si512(line);
-    if (n > WORDS_MOST)
-        return _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)(tag >> 32))) >> 1 &
-               ((1u << n) - 1);
     __m512i differ = _mm512_xor_si512(all, _mm512_set1_epi64((long long)tag));
-    return _mm512_testn_epi64_mask(differ, _mm512_set1_epi64(-256)) & ((1u << n) - 1);
+    unsigned words = _mm512_testn_epi64_mask(differ, _mm512_set1_epi64(-256));
+    unsigned halves = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)(tag >> 32))) >> 1;
+    return (n > WORDS_MOST ? halves : words) & ((1u << n) - 1);
 }
 #else
 #define find_tag_wide(...) false
@@ -308,6 +320,15 @@ HOT bool find_tag(const uint8_t *line, unsigned n, uint64_t tag, cpu_kind cpu) {
         for (unsigned i = 0; i < WORDS_MOST; i++)
             found |= (unsigned)((get_word(line, i) ^ tag) >> 8 == 0) << i;
     return found & ((1u << n) - 1);
+}
+
+/* Put a tag after n others, where the way of being flat stays the same; which one that
+ * is is hard to guess. A half word is written with the one before it. */
+HOT void put_tag(uint8_t *line, unsigned n, uint64_t tag) {
+    uint64_t half = -(uint64_t)(n > WORDS_MOST);
+    uint8_t *at = line + (half ? 4 : 8) * n;
+    uint64_t kept = half >> 32;
+    store64(at, (load64(at) & kept) | (tag & ~kept));
 }
 
 typedef struct {
@@ -365,40 +386,52 @@ HOT unsigned find_remainder(const uint8_t *line, list_place place, unsigned widt
 /* One more entry: `at` is its place in the line, `head` its list's header bit. */
 HOT void insert_entry(uint8_t *line, const line_shape *shape, unsigned n, unsigned width,
                       unsigned head, unsigned at, uint64_t remainder, cpu_kind cpu) {
-    splice_in(line, head, shape->code_bits + shape->shared.lists + n, LINE_BITS - n * width,
-              LINE_BITS - at * width, width, remainder, cpu);
+    splice(line, false, head, shape->code_bits + shape->shared.lists + n, LINE_BITS - n * width,
+           LINE_BITS - at * width, width, remainder, cpu);
 }
 
 /* Entry `out`, whose header bit is `bit`, goes; a new one comes in at `at`. */
 HOT void exchange_entry(uint8_t *line, unsigned width, unsigned head, unsigned at, unsigned bit,
                         unsigned out, uint64_t remainder, cpu_kind cpu) {
     if (bit >= head && out < at) at = out; /* the head of its own list: take its place */
-    if (out >= at)
-        splice_in(line, head, bit, LINE_BITS - out * width, LINE_BITS - at * width, width,
-                  remainder, cpu);
-    else
-        splice_back(line, head, bit, LINE_BITS - at * width, LINE_BITS - (out + 1) * width, width,
-                    remainder, cpu);
+    bool back = out < at;
+    unsigned low = back ? at : out, high = back ? out + 1 : at;
+    splice(line, back, head, bit, LINE_BITS - low * width, LINE_BITS - high * width, width,
+           remainder, cpu);
 }
 
 /* Move entry `from` of a list up to place `to` of the line. */
 HOT void promote(uint8_t *line, list_place place, unsigned from, unsigned to, unsigned width,
                  uint64_t remainder, cpu_kind cpu) {
-    splice_in(line, place.head, place.head, LINE_BITS - from * width, LINE_BITS - to * width, width,
-              remainder, cpu);
+    splice(line, false, place.head, place.head, LINE_BITS - from * width, LINE_BITS - to * width,
+           width, remainder, cpu);
+}
+
+/* Remainders, the first bits of so many words, in their order to the top of a line. */
+HOT void pack_remainders(uint64_t words[8], const uint64_t *rests, unsigned n, unsigned width) {
+    unsigned k = 7, room = 64;
+    uint64_t word = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t remainder = rests[i] >> (64 - width);
+        if (room < width) {
+            words[k--] |= word | remainder >> (width - room);
+            room += 64, word = 0;
+        }
+        room -= width;
+        word |= remainder << room;
+    }
+    words[k] |= word;
 }
 
 /* Cut all remainders from one width to a smaller one. */
 HOT void shorten_here(uint8_t *line, unsigned n, unsigned from, unsigned to) {
-    uint64_t new[9] = {0};
-    for (unsigned i = 0, at = LINE_BITS - to; i < n; i++, at -= to) {
-        uint64_t remainder = get_bits(line, remainder_at(i, from), from) >> (from - to);
-        new[at / 64] |= remainder << at % 64;
-        new[at / 64 + 1] |= remainder >> 1 >> (63 - at % 64);
-    }
+    uint64_t rests[ENTRIES_MAX], words[8] = {0};
+    for (unsigned i = 0; i < n; i++)
+        rests[i] = get_bits(line, remainder_at(i, from), from) << (64 - from);
+    pack_remainders(words, rests, n, to);
     for (unsigned k = 0; k < 8; k++) {
         uint64_t body = from_place((int)(LINE_BITS - n * to) - 64 * (int)k);
-        put_word(line, k, (get_word(line, k) & ~body) | new[k]);
+        put_word(line, k, (get_word(line, k) & ~body) | words[k]);
     }
 }
 
@@ -442,70 +475,133 @@ HOT unsigned entries_before(const uint8_t *line, const line_shape *shape, unsign
 
 /* ---- the ordered form ---- */
 
-typedef struct {
-    uint8_t *at;    /* the one or two words that hold the group */
-    unsigned shift; /* where it begins in them, less than 64 */
-} group_place;
-
-HOT const group_shape *shape_of(const ordered_form *form, unsigned group) {
-    return &form->shape[group >= form->wide];
-}
-HOT group_place find_group(const ordered_form *form, const line_shape *shape, const uint8_t *line,
-                           unsigned group) {
-    unsigned narrow = group > form->wide ? group - form->wide : 0;
-    unsigned at = shape->code_bits + (group * form->slots - narrow) * form->bits;
-    unsigned last = form->one_word ? 56 : 48, byte = at / 8 < last ? at / 8 : last;
-    return (group_place){(uint8_t *)(uintptr_t)line + byte, at - 8 * byte};
-}
-
 HOT wide_word wide_mask(unsigned count) { return ((wide_word)1 << count) - 1; }
-HOT wide_word load_two(const uint8_t *at) { return load64(at) | (wide_word)load64(at + 8) << 64; }
-/* Shifts by less than 64: compilers must assume more and are slow about it. */
-HOT wide_word shift_up(wide_word x, unsigned by) {
-    uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
-    return (wide_word)(high << by | low >> 1 >> (63 - by)) << 64 | low << by;
+HOT two_words two_of(wide_word x) { return (two_words){(uint64_t)x, (uint64_t)(x >> 64)}; }
+HOT two_words load_two(const uint8_t *at) { return (two_words){load64(at), load64(at + 8)}; }
+HOT void store_two(uint8_t *at, two_words x) {
+    store64(at, x.low);
+    store64(at + 8, x.high);
 }
-HOT wide_word shift_down(wide_word x, unsigned by) {
-    uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
-    return (wide_word)(high >> by) << 64 | (low >> by | high << 1 << (63 - by));
+/* By less than 64 places. */
+HOT two_words shift_up(two_words x, unsigned by) {
+    return (two_words){x.low << by, x.high << by | x.low >> 1 >> (63 - by)};
+}
+HOT two_words shift_down(two_words x, unsigned by) {
+    return (two_words){x.low >> by | x.high << 1 << (63 - by), x.high >> by};
+}
+
+HOT two_words read_group(const ordered_form *form, const uint8_t *line, unsigned group) {
+    group_place place = form->place[group];
+    const group_shape *shape = &form->shape[place.narrow];
+    if (form->one_word) {
+        uint64_t slots = load64(line + place.byte) >> place.shift & shape->all.low;
+        return (two_words){slots, 0};
+    }
+    two_words slots = shift_down(load_two(line + place.byte), place.shift);
+    return (two_words){slots.low & shape->all.low, slots.high & shape->all.high};
+}
+
+/* A fingerprint in every slot. */
+HOT two_words everywhere(const group_shape *shape, uint64_t fingerprint) {
+    two_words x = two_of((wide_word)shape->ones.low * fingerprint);
+    x.high += shape->ones.high * fingerprint;
+    return x;
+}
+
+/* The top bit of the first slot in which two groups agree, perhaps of later ones. All
+ * slots are compared at once: one that is zero after the exclusive or borrows from its
+ * top bit. Slots above the first such one may do so wrongly, but only the first is
+ * looked at. */
+HOT two_words match_slot(two_words a, two_words b, const group_shape *shape) {
+    uint64_t low = a.low ^ b.low, high = a.high ^ b.high;
+    uint64_t borrow = low < shape->ones.low;
+    return (two_words){(low - shape->ones.low) & ~low & shape->tops.low,
+                       (high - shape->ones.high - borrow) & ~high & shape->tops.high};
+}
+
+HOT bool test_group(const ordered_form *form, const uint8_t *line, unsigned group,
+                    uint64_t fingerprint) {
+    const group_shape *shape = &form->shape[form->place[group].narrow];
+    two_words match =
+        match_slot(read_group(form, line, group), everywhere(shape, fingerprint), shape);
+    return (match.low | match.high) != 0;
+}
+
+/* The bits of one word where a mask is set, and of another where not. */
+HOT uint64_t choose(uint64_t mask, uint64_t set, uint64_t unset) {
+    return unset ^ (mask & (set ^ unset));
 }
 
 /* Offer a fingerprint to a group: on a hit it moves to the front, a new one enters
- * in the middle and the last one falls out; what stood between moves on by a slot.
- *
- * All slots are compared at once: one that is zero after the exclusive or borrows
- * from its top bit. Slots above the first such one may do so wrongly, but only the
- * first is looked at. The type decides between one word and two. */
-#define DEFINE_GROUP(suffix, word, load, up, down)                                                 \
-    HOT word match_slot_##suffix(word slots, word ones, unsigned bits, uint64_t fingerprint) {     \
-        word differ = slots ^ (ones * fingerprint);                                                \
-        word zero = (differ - ones) & ~differ & up(ones, bits - 1);                                \
-        return zero ? zero ^ (zero - 1) : 0; /* that slot and all below */                         \
-    }                                                                                              \
-    HOT word group_slots_##suffix(group_place place, const group_shape *shape) {                   \
-        return down(load(place.at), place.shift) & (word)shape->all;                               \
-    }                                                                                              \
-    HOT bool offer_group_##suffix(group_place place, const ordered_form *form,                     \
-                                  const group_shape *shape, uint64_t fingerprint) {                \
-        word two = load(place.at), slots = down(two, place.shift) & (word)shape->all;              \
-        word upto = match_slot_##suffix(slots, (word)shape->ones, form->bits, fingerprint);        \
-        word fresh = fingerprint, changed = upto ? upto : (word)shape->entered;                    \
-        if (!upto) fresh = up(fresh, shape->enter_at);                                             \
-        word moved = (up(slots & changed, form->bits) & changed) | fresh;                          \
-        moved = (slots & ~changed) | ((moved & changed));                                          \
-        two ^= up(slots ^ moved, place.shift);                                                     \
-        store_##suffix(place.at, two);                                                             \
-        return upto != 0;                                                                          \
-    }
-HOT uint64_t up_one(uint64_t x, unsigned by) { return x << by; }
-HOT uint64_t down_one(uint64_t x, unsigned by) { return x >> by; }
-HOT void store_one(uint8_t *at, uint64_t x) { store64(at, x); }
-HOT void store_two(uint8_t *at, wide_word x) {
-    store64(at, (uint64_t)x);
-    store64(at + 8, (uint64_t)(x >> 64));
+ * at its slot and the last one falls out; what stood between moves on by a slot. No
+ * branch depends on the outcome, as it is hard to guess. */
+HOT bool offer_group_two(uint8_t *at, unsigned shift, unsigned bits, const group_shape *shape,
+                         uint64_t fingerprint) {
+    two_words both = load_two(at), slots = shift_down(both, shift);
+    slots.low &= shape->all.low, slots.high &= shape->all.high;
+    two_words fresh = everywhere(shape, fingerprint), match = match_slot(slots, fresh, shape);
+    uint64_t hit = -(uint64_t)((match.low | match.high) != 0);
+    uint64_t only_high = -(uint64_t)(match.low == 0);
+    two_words changed = {
+        choose(hit, match.low ^ (match.low - 1), shape->entered.low),
+        choose(hit, (match.high ^ (match.high - 1)) & only_high, shape->entered.high)};
+    two_words moved =
+        shift_up((two_words){slots.low & changed.low, slots.high & changed.high}, bits);
+    moved.low =
+        (moved.low & changed.low) | (fresh.low & choose(hit, low_mask(bits), shape->entry.low));
+    moved.high = (moved.high & changed.high) | (fresh.high & ~hit & shape->entry.high);
+    two_words flip = shift_up((two_words){(slots.low ^ moved.low) & changed.low,
+                                          (slots.high ^ moved.high) & changed.high},
+                              shift);
+    store_two(at, (two_words){both.low ^ flip.low, both.high ^ flip.high});
+    return hit;
 }
-DEFINE_GROUP(one, uint64_t, load64, up_one, down_one)
-DEFINE_GROUP(two, wide_word, load_two, shift_up, shift_down)
+HOT bool offer_group_one(uint8_t *at, unsigned shift, unsigned bits, const group_shape *shape,
+                         uint64_t fingerprint) {
+    uint64_t word = load64(at), slots = word >> shift & shape->all.low;
+    uint64_t fresh = shape->ones.low * fingerprint, differ = slots ^ fresh;
+    uint64_t match = (differ - shape->ones.low) & ~differ & shape->tops.low;
+    uint64_t hit = -(uint64_t)(match != 0);
+    uint64_t changed = choose(hit, match ^ (match - 1), shape->entered.low);
+    uint64_t moved = ((slots & changed) << bits & changed) |
+                     (fresh & choose(hit, low_mask(bits), shape->entry.low));
+    store64(at, word ^ ((slots ^ moved) & changed) << shift);
+    return hit;
+}
+#if defined(__x86_64__)
+/* The same with the whole line in one register. */
+FOR_AVX512 static inline bool offer_group_wide(uint8_t *at, int first, const ordered_form *form,
+                                               const group_shape *shape, uint64_t fingerprint) {
+    __m512i line = _mm512_loadu_si512(at), fresh = _mm512_set1_epi64((long long)fingerprint);
+    __m512i bytes =
+        _mm512_add_epi8(_mm512_loadu_si512(form->lane_bytes), _mm512_set1_epi8((char)(first / 8)));
+    __m512i shift =
+        _mm512_add_epi64(_mm512_loadu_si512(form->lane_shift), _mm512_set1_epi64(first % 8));
+    __m512i slots = _mm512_srlv_epi64(_mm512_permutexvar_epi8(bytes, line), shift);
+    slots = _mm512_and_si512(slots, _mm512_set1_epi64((long long)low_mask(form->bits)));
+    unsigned match = _mm512_cmpeq_epi64_mask(slots, fresh) & ((1u << shape->slots) - 1);
+    int bits = (int)form->bits, miss = -(match == 0);
+    int from = first + bits * ((int)shape->enter & miss);
+    int to = first + bits * (__builtin_ctz(match | 1u << (shape->slots - 1)) + 1);
+    __m512i new = wide_blend(line, wide_shift(line, bits, true), from, to);
+    new = wide_blend(new, wide_at(fingerprint, from), from, from + bits);
+    _mm512_storeu_si512(at, new);
+    return match != 0;
+}
+#else
+#define offer_group_wide(...) false
+#endif
+
+HOT bool offer_group(const ordered_form *form, uint8_t *line, unsigned group, uint64_t fingerprint,
+                     cpu_kind cpu) {
+    group_place place = form->place[group];
+    const group_shape *shape = &form->shape[place.narrow];
+    uint8_t *at = line + place.byte;
+    if (cpu == CPU_AVX512 && form->in_lanes)
+        return offer_group_wide(line, 8 * place.byte + place.shift, form, shape, fingerprint);
+    return form->one_word ? offer_group_one(at, place.shift, form->bits, shape, fingerprint)
+                          : offer_group_two(at, place.shift, form->bits, shape, fingerprint);
+}
 
 /* Where a value begins again: the middle of what entry (part, bits) stands for. */
 HOT uint64_t value_of(unsigned part, unsigned parts, uint64_t prefix, unsigned bits) {

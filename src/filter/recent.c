@@ -200,6 +200,10 @@ static void fill_shared(shared_form *form, const line_shape *shape, unsigned lis
         width = next * 2 > base * 3 ? next : width > base ? base : narrowest;
     }
     for (form->fair = form->most; form->cost[form->fair] > COST_ONE;) form->fair--;
+    form->one_word = shape->code_bits + lists + form->most <= 64;
+    form->in_pairs = true;
+    for (n = form->flat + 1; n <= form->most; n++)
+        form->in_pairs &= 2 * form->width[n] <= WIDTH_MAX && (n + 1) * form->width[n] <= LINE_BITS;
 }
 
 /* Slots for as many keys as fit and as the bound allows. */
@@ -363,7 +367,7 @@ static void insert_word(distinct_counter *counter, uint64_t word) {
 
 /* Without a branch that depends on `counts`, which is hard to guess. */
 static inline void count_distinct(distinct_counter *counter, uint64_t hash, bool counts) {
-    uint64_t word = weir__mix64(hash);
+    uint64_t word = hash * UINT64_C(0x9e3779b97f4a7c15); /* its order is not that of the lines */
     if ((word <= counter->limit) & counts) insert_word(counter, word);
 }
 
@@ -630,25 +634,26 @@ HOT bool offer_ordered(const ordered_form *form, uint8_t *line, uint64_t value, 
 
 /* A new key in a shared line: room is made by shortening as long as the rate
  * allows, then by letting the last entry of some list go. */
-HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place place, uint64_t rest,
-                      bool front, cpu_kind cpu) {
+HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned n, list_place place,
+                      uint64_t rest, bool front, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     unsigned width = form->width[n];
-    unsigned at = place.first + (!front && place.length > 0);
+    unsigned at = place.first + pick(place.length > 0, !front, 0);
     if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != width) CALL(shorten, cpu, (line, n, width, form->width[n + 1]));
         width = form->width[n + 1];
-        insert_entry(line, &f->shape, n, width, place.head, at, rest >> (64 - width), cpu);
+        insert_entry(line, &f->shape, words, n, width, place.head, at, rest >> (64 - width), cpu);
         write_code(line, &f->shape, n + 1);
         f->state.held++;
         return;
     }
     uint64_t dice = weir__rng_next(&f->state.rng);
     unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, form->lists + n);
-    unsigned bit = next_end(line, &f->shape, n, start, front || (dice & 63) < KEEP_FIRSTS);
+    bool long_only = front | ((dice & 63) < KEEP_FIRSTS);
+    unsigned bit = next_end(line, &f->shape, words, n, start, long_only);
     if (place.length >= LIST_MAX) bit = place.head + place.length - 1;
-    unsigned out = entries_before(line, &f->shape, header_words(&f->shape, n), bit);
-    exchange_entry(line, width, place.head, at, bit, out, rest >> (64 - width), cpu);
+    unsigned out = entries_before(line, &f->shape, words, bit);
+    exchange_entry(line, words, width, place.head, at, bit, out, rest >> (64 - width), cpu);
     f->state.forgotten++;
 }
 
@@ -709,18 +714,18 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     return false;
 }
 
-/* A key and a shared line that is no longer flat. */
-HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
-                          uint64_t hash, uint64_t value, cpu_kind cpu) {
+/* A key and a shared line that is no longer flat, whose header takes so many words. */
+HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsigned n,
+                          uint64_t number, uint64_t hash, uint64_t value, cpu_kind cpu) {
     const shared_form *shared = &f->shape.shared;
     uint64_t rest;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[n];
-    list_place place = find_list(line, &f->shape, header_words(&f->shape, n), list, cpu);
-    unsigned j = find_remainder(line, place, width, rest >> (64 - width));
+    list_place place = find_list(line, &f->shape, words, list, cpu);
+    unsigned j = find_remainder(line, shared, place, width, rest >> (64 - width));
     bool seen = j < place.length;
     count_verdict(f, number, hash, seen);
     if (seen) {
-        if (j) promote(line, place, place.first + j, place.first, width, rest >> (64 - width), cpu);
+        if (j) promote(line, place.first + j, place.first, width, rest >> (64 - width), cpu);
         return true;
     }
     unsigned way = wanted_way(f, number);
@@ -730,11 +735,25 @@ HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t 
         f->state.forgotten++;
         return false;
     }
-    enter_shared(f, line, n, place, rest, ways[way].front, cpu);
+    enter_shared(f, line, words, n, place, rest, ways[way].front, cpu);
     return false;
 }
 
-NOT_HERE(bool, offer_lists,
+HOT bool offer_short_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
+                          uint64_t hash, uint64_t value, cpu_kind cpu) {
+    return offer_lists_here(f, line, 1, n, number, hash, value, cpu);
+}
+HOT bool offer_long_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
+                         uint64_t hash, uint64_t value, cpu_kind cpu) {
+    unsigned words = header_words(&f->shape, n);
+    return offer_lists_here(f, line, words, n, number, hash, value, cpu);
+}
+
+NOT_HERE(bool, offer_short,
+         (recent_filter * f, uint8_t *line, unsigned n, uint64_t number, uint64_t hash,
+          uint64_t value),
+         (f, line, n, number, hash, value, cpu))
+NOT_HERE(bool, offer_long,
          (recent_filter * f, uint8_t *line, unsigned n, uint64_t number, uint64_t hash,
           uint64_t value),
          (f, line, n, number, hash, value, cpu))
@@ -754,7 +773,9 @@ HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t ha
         return seen;
     }
     if (code > f->shape.shared.flat)
-        return CALL(offer_lists, cpu, (f, line, code, number, hash, value));
+        return f->shape.shared.one_word
+                   ? CALL(offer_short, cpu, (f, line, code, number, hash, value))
+                   : CALL(offer_long, cpu, (f, line, code, number, hash, value));
     uint64_t rest;
     unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
     bool seen = offer_flat(f, line, code, list, rest, cpu);
@@ -846,7 +867,7 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     unsigned width = shared->width[code];
     if (code <= shared->flat) return find_tag(line, code, tag_of(shared, list, rest), CPU_ANY);
     list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, CPU_ANY);
-    return find_remainder(line, place, width, rest >> (64 - width)) < place.length;
+    return find_remainder(line, shared, place, width, rest >> (64 - width)) < place.length;
 }
 
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {

@@ -82,6 +82,8 @@ typedef struct {
     unsigned fair;                  /* entries that every line may have */
     unsigned flat;                  /* entries of a flat line, at most */
     unsigned list_bits;             /* of a list's number */
+    bool one_word;                  /* the header is never longer */
+    bool in_pairs;                  /* two remainders are read at once */
     uint8_t width[ENTRIES_MAX + 2]; /* r for n entries */
     uint64_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
 } shared_form;
@@ -146,13 +148,27 @@ HOT uint64_t low_mask(unsigned count) {
 HOT uint64_t get_word(const uint8_t *line, unsigned k) { return load64(line + 8 * k); }
 HOT void put_word(uint8_t *line, unsigned k, uint64_t word) { store64(line + 8 * k, word); }
 
+/* One number or the other. The compiler is kept from making a branch of it, where the
+ * condition is hard to guess. */
+HOT uint64_t pick64(bool first, uint64_t a, uint64_t b) {
+    uint64_t mask = -(uint64_t)first;
+    __asm__("" : "+r"(mask));
+    return b ^ (mask & (a ^ b));
+}
+HOT unsigned pick(bool first, unsigned a, unsigned b) { return (unsigned)pick64(first, a, b); }
+HOT unsigned least(unsigned a, unsigned b) {
+    unsigned x = a < b ? a : b;
+    __asm__("" : "+r"(x));
+    return x;
+}
+
 /* Up to WIDTH_MAX bits anywhere: one load, moved back where it would leave the line. */
 HOT uint64_t get_bits(const uint8_t *line, unsigned at, unsigned count) {
-    unsigned byte = at / 8 < 56 ? at / 8 : 56;
+    unsigned byte = least(at / 8, 56);
     return load64(line + byte) >> (at - 8 * byte) & low_mask(count);
 }
 HOT void put_bits(uint8_t *line, unsigned at, unsigned count, uint64_t value) {
-    unsigned byte = at / 8 < 56 ? at / 8 : 56, shift = at - 8 * byte;
+    unsigned byte = least(at / 8, 56), shift = at - 8 * byte;
     uint64_t word = load64(line + byte) & ~(low_mask(count) << shift);
     store64(line + byte, word | value << shift);
 }
@@ -212,41 +228,70 @@ FOR_AVX512 static inline __m512i wide_shift(__m512i line, int places, bool up) {
     __m512i lower = _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), by);
     return _mm512_mask_mov_epi64(lower, (__mmask8)-up, higher);
 }
-/* Both directions without a branch, as which it is is hard to guess. */
-FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, int head, int stop, int low,
-                                          int high, int width, uint64_t remainder) {
+FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, unsigned head, unsigned stop,
+                                          unsigned low, unsigned high, unsigned width,
+                                          uint64_t remainder) {
     __m512i line = _mm512_loadu_si512(at);
-    __m512i header = wide_shift(line, 1, !back), body = wide_shift(line, width, back);
-    int one = back ? head - 1 : head, place = back ? low : high - width;
-    int moved = back ? width : -width;
-    __m512i new = wide_blend(line, header, back ? stop : head + 1, back ? head - 1 : stop + 1);
-    new = wide_blend(new, body, low + moved, high + moved);
-    new = wide_blend(new, wide_at(remainder, place), place, place + width);
-    _mm512_storeu_si512(at, _mm512_or_si512(new, wide_at(1, one)));
+    __m512i header = wide_shift(line, 1, !back), body = wide_shift(line, (int)width, back);
+    int from = (int)pick(back, stop, head + 1), to = (int)pick(back, head - 1, stop + 1);
+    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
+    __m512i new = wide_blend(line, header, from, to);
+    new = wide_blend(new, body, (int)low + moved, (int)high + moved);
+    new = wide_blend(new, wide_at(remainder, place), place, place + (int)width);
+    _mm512_storeu_si512(at, _mm512_or_si512(new, wide_at(1, (int)head - back)));
+}
+/* The body alone; some bits of the first word are flipped as well. */
+FOR_AVX512 static inline void splice_body_wide(uint8_t *at, uint64_t flip, bool back, unsigned low,
+                                               unsigned high, unsigned width, uint64_t remainder) {
+    __m512i line = _mm512_loadu_si512(at);
+    line = _mm512_xor_si512(line, _mm512_maskz_set1_epi64(1, (long long)flip));
+    __m512i body = wide_shift(line, (int)width, back);
+    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
+    __m512i new = wide_blend(line, body, (int)low + moved, (int)high + moved);
+    new = wide_blend(new, wide_at(remainder, place), place, place + (int)width);
+    _mm512_storeu_si512(at, new);
 }
 #else
 #define splice_wide(...) ((void)0)
+#define splice_body_wide(...) ((void)0)
 #endif
+
+HOT void splice_body(uint8_t *line, bool back, unsigned low, unsigned high, unsigned width,
+                     uint64_t remainder) {
+    if (back) move_up(line, low, high, width);
+    else move_down(line, low, high, width);
+    put_bits(line, back ? low : high - width, width, remainder);
+}
+
+/* A bit goes from a word, and a 1 comes in at a place of what is left. */
+HOT uint64_t change_header(uint64_t word, unsigned out, unsigned in) {
+    uint64_t below = (UINT64_C(1) << out) - 1, before = (UINT64_C(1) << in) - 1;
+    word = (word & below) | (word >> 1 & ~below);
+    return (word & before) | (word & ~before) << 1 | UINT64_C(1) << in;
+}
 
 /* The one change that a line knows: a 1 comes into the header at bit `head`, the
  * header bits from there up to `stop` move up by one; a remainder comes in at the
  * top of the body bits [low, high), and these move down by its width. Or `back`, with
  * the gap on the other side: the header bits (stop, head) move down by one, and the
- * body bits up by the width. */
-HOT void splice(uint8_t *line, bool back, unsigned head, unsigned stop, unsigned low, unsigned high,
-                unsigned width, uint64_t remainder, cpu_kind cpu) {
-    if (cpu == CPU_AVX512) {
-        splice_wide(line, back, (int)head, (int)stop, (int)low, (int)high, (int)width, remainder);
-    } else if (back) {
-        move_down(line, stop + 1, head, 1);
-        put_bits(line, head - 1, 1, 1);
-        move_up(line, low, high, width);
-        put_bits(line, low, width, remainder);
+ * body bits up by the width. A header of one word is changed as such. */
+HOT void splice(uint8_t *line, unsigned words, bool back, unsigned head, unsigned stop,
+                unsigned low, unsigned high, unsigned width, uint64_t remainder, cpu_kind cpu) {
+    if (words == 1) {
+        uint64_t word = get_word(line, 0), new = change_header(word, stop, head - back);
+        if (cpu == CPU_AVX512) {
+            splice_body_wide(line, word ^ new, back, low, high, width, remainder);
+        } else {
+            put_word(line, 0, new);
+            splice_body(line, back, low, high, width, remainder);
+        }
+    } else if (cpu == CPU_AVX512) {
+        splice_wide(line, back, head, stop, low, high, width, remainder);
     } else {
-        move_up(line, head, stop, 1);
-        put_bits(line, head, 1, 1);
-        move_down(line, low, high, width);
-        put_bits(line, high - width, width, remainder);
+        if (back) move_down(line, stop + 1, head, 1);
+        else move_up(line, head, stop, 1);
+        put_bits(line, head - back, 1, 1);
+        splice_body(line, back, low, high, width, remainder);
     }
 }
 
@@ -364,16 +409,30 @@ HOT list_place find_list(const uint8_t *line, const line_shape *shape, unsigned 
 
 HOT unsigned remainder_at(unsigned i, unsigned width) { return LINE_BITS - (i + 1) * width; }
 
+/* Where remainder i is or, after the last, might be. */
+HOT unsigned place_in_body(unsigned i, unsigned width) {
+    return LINE_BITS - least((i + 1) * width, LINE_BITS);
+}
+
+/* Whether the first two entries of a list hold a remainder, as two bits; entries that it
+ * does not have count for nothing. */
+HOT unsigned match_two(const uint8_t *line, const shared_form *form, unsigned first, unsigned width,
+                       uint64_t remainder) {
+    unsigned next = place_in_body(first + 1, width);
+    if (form->in_pairs) {
+        uint64_t two = get_bits(line, next, 2 * width);
+        return (unsigned)(two >> width == remainder) |
+               (unsigned)((two & low_mask(width)) == remainder) << 1;
+    }
+    return (unsigned)(get_bits(line, place_in_body(first, width), width) == remainder) |
+           (unsigned)(get_bits(line, next, width) == remainder) << 1;
+}
+
 /* The place in the list of a remainder, or its length if it is not there. Two are
  * compared at once: most lists are no longer, and how short is hard to guess. */
-HOT unsigned find_remainder(const uint8_t *line, list_place place, unsigned width,
-                            uint64_t remainder) {
-    unsigned found = 0;
-    for (unsigned j = 0; j < 2; j++) {
-        unsigned below = (place.first + j + 1) * width;
-        unsigned at = below < LINE_BITS ? LINE_BITS - below : 0;
-        found |= (unsigned)(get_bits(line, at, width) == remainder) << j;
-    }
+HOT unsigned find_remainder(const uint8_t *line, const shared_form *form, list_place place,
+                            unsigned width, uint64_t remainder) {
+    unsigned found = match_two(line, form, place.first, width, remainder);
     found &= (1u << (place.length < 2 ? place.length : 2)) - 1;
     if (found) return (unsigned)__builtin_ctz(found);
     unsigned j = 2;
@@ -384,27 +443,29 @@ HOT unsigned find_remainder(const uint8_t *line, list_place place, unsigned widt
 }
 
 /* One more entry: `at` is its place in the line, `head` its list's header bit. */
-HOT void insert_entry(uint8_t *line, const line_shape *shape, unsigned n, unsigned width,
-                      unsigned head, unsigned at, uint64_t remainder, cpu_kind cpu) {
-    splice(line, false, head, shape->code_bits + shape->shared.lists + n, LINE_BITS - n * width,
-           LINE_BITS - at * width, width, remainder, cpu);
+HOT void insert_entry(uint8_t *line, const line_shape *shape, unsigned words, unsigned n,
+                      unsigned width, unsigned head, unsigned at, uint64_t remainder,
+                      cpu_kind cpu) {
+    splice(line, words, false, head, shape->code_bits + shape->shared.lists + n,
+           LINE_BITS - n * width, LINE_BITS - at * width, width, remainder, cpu);
 }
 
 /* Entry `out`, whose header bit is `bit`, goes; a new one comes in at `at`. */
-HOT void exchange_entry(uint8_t *line, unsigned width, unsigned head, unsigned at, unsigned bit,
-                        unsigned out, uint64_t remainder, cpu_kind cpu) {
-    if (bit >= head && out < at) at = out; /* the head of its own list: take its place */
+HOT void exchange_entry(uint8_t *line, unsigned words, unsigned width, unsigned head, unsigned at,
+                        unsigned bit, unsigned out, uint64_t remainder, cpu_kind cpu) {
+    at = pick((bit >= head) & (out < at), out, at); /* the head of its own list: its place */
     bool back = out < at;
-    unsigned low = back ? at : out, high = back ? out + 1 : at;
-    splice(line, back, head, bit, LINE_BITS - low * width, LINE_BITS - high * width, width,
+    unsigned low = pick(back, at, out), high = pick(back, out + 1, at);
+    splice(line, words, back, head, bit, LINE_BITS - low * width, LINE_BITS - high * width, width,
            remainder, cpu);
 }
 
 /* Move entry `from` of a list up to place `to` of the line. */
-HOT void promote(uint8_t *line, list_place place, unsigned from, unsigned to, unsigned width,
-                 uint64_t remainder, cpu_kind cpu) {
-    splice(line, false, place.head, place.head, LINE_BITS - from * width, LINE_BITS - to * width,
-           width, remainder, cpu);
+HOT void promote(uint8_t *line, unsigned from, unsigned to, unsigned width, uint64_t remainder,
+                 cpu_kind cpu) {
+    unsigned low = LINE_BITS - from * width, high = LINE_BITS - to * width;
+    if (cpu == CPU_AVX512) splice_body_wide(line, 0, false, low, high, width, remainder);
+    else splice_body(line, false, low, high, width, remainder);
 }
 
 /* Remainders, the first bits of so many words, in their order to the top of a line. */
@@ -438,24 +499,40 @@ HOT void shorten_here(uint8_t *line, unsigned n, unsigned from, unsigned to) {
 NOT_HERE(void, shorten, (uint8_t * line, unsigned n, unsigned from, unsigned to),
          (line, n, from, to))
 
-/* The first end of a list (a 1 with a 0 after it) at or after header bit `start`,
- * round the corner if need be. With `long_only` lists of one entry do not count,
- * unless there are no others. */
-HOT unsigned next_end(const uint8_t *line, const line_shape *shape, unsigned n, unsigned start,
-                      bool long_only) {
-    unsigned words = header_words(shape, n), k = start / 64;
-    uint64_t beyond =
-        from_place((int)(shape->code_bits + shape->shared.lists + n) - 64 * ((int)words - 1));
-    uint64_t from = ~low_mask(start % 64), alone = long_only ? 0 : ~UINT64_C(0);
+/* The ends of lists in word k of a header, a 1 with a 0 after it: of all lists, and of
+ * those of several entries. */
+typedef struct {
+    uint64_t all, of_several;
+} list_ends;
+
+HOT list_ends ends_in(const uint8_t *line, const line_shape *shape, unsigned n, unsigned k) {
+    unsigned end = shape->code_bits + shape->shared.lists + n;
+    uint64_t word = get_word(line, k), after = get_word(line, (k + 1) & 7);
+    uint64_t before = k ? get_word(line, k - 1) >> 63 : 0;
+    word &= ~from_place((int)end - 64 * (int)k);
+    if (k == 0) word &= ~low_mask(shape->code_bits);
+    uint64_t all = word & ~(word >> 1 | after << 63);
+    return (list_ends){all, all & (word << 1 | before)};
+}
+
+/* The first end of a list at or after header bit `start`, round the corner if need be.
+ * With `long_only` lists of one entry do not count, unless there are no others. */
+HOT unsigned next_end(const uint8_t *line, const line_shape *shape, unsigned words, unsigned n,
+                      unsigned start, bool long_only) {
+    unsigned k = start / 64;
+    uint64_t from = ~low_mask(start % 64);
+    if (words == 1) { /* without a branch, as there are many outcomes */
+        list_ends ends = ends_in(line, shape, n, 0);
+        uint64_t wanted = pick64(long_only, ends.of_several, ends.all);
+        uint64_t last = pick64(wanted != 0, wanted, ends.all);
+        return (unsigned)__builtin_ctzll(pick64((wanted & from) != 0, wanted & from, last));
+    }
     for (unsigned turn = 0; turn <= 2 * words + 1; turn++) {
-        uint64_t word = get_word(line, k), after = get_word(line, (k + 1) & 7);
-        uint64_t before = k ? get_word(line, k - 1) >> 63 : 0;
-        if (k == 0) word &= ~low_mask(shape->code_bits);
-        if (k == words - 1) word &= ~beyond;
-        uint64_t ends = word & ~(word >> 1 | after << 63) & (word << 1 | before | alone) & from;
-        if (ends) return 64 * k + (unsigned)__builtin_ctzll(ends);
+        list_ends ends = ends_in(line, shape, n, k);
+        uint64_t wanted = (long_only ? ends.of_several : ends.all) & from;
+        if (wanted) return 64 * k + (unsigned)__builtin_ctzll(wanted);
         from = ~UINT64_C(0);
-        if (turn >= words) alone = from;
+        if (turn >= words) long_only = false;
         k = k + 1 < words ? k + 1 : 0;
     }
     return 0;

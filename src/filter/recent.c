@@ -62,7 +62,7 @@
  * on, and where repeats are rare as well keys enter at the front. If they are more,
  * lines are ordered from ORDERED_FROM on.
  *
- * The contest then decides. One line in 32 (64 in larger filters) leads for each
+ * The contest then decides. One line in 32 (64 or 256 in larger filters) leads for each
  * way: it goes that way when full. Keys fall to lines by hash, so all leaders get equally
  * many really new keys, and the way whose leaders give fewer NEW verdicts has caught
  * more repeats: hot keys, which are always hit, do not blur the count as they would a
@@ -322,7 +322,7 @@ static weir_status create(weir_filter *base, weir_error *err) {
     for (unsigned way = 0; way < WAYS; way++)
         if (f->ordered[way].cost > f->fair) f->fair = f->ordered[way].cost;
     f->contest = f->lines >= FEW_LINES;
-    f->duel_period = f->lines < FEW_LINES ? 8 : f->lines < 16384 ? 32 : 64;
+    f->duel_period = f->lines < FEW_LINES ? 8 : f->lines < 16384 ? 32 : f->lines < LARGE ? 64 : 256;
     f->windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");

@@ -140,7 +140,7 @@ typedef struct {
     bool contest;         /* there are lines enough for one */
     unsigned duel_period; /* one line in so many leads for each way; a power of two */
     line_shape shape;
-    ordered_form ordered[WAYS]; /* no groups: shared, or the form is not to be had */
+    ordered_form ordered[WAYS - ORDERED_MIDDLE]; /* of those ways; no groups: not to be had */
     bool windowed;
     window_plan window;
     struct {
@@ -158,6 +158,10 @@ typedef struct {
         window_state window;
     } state;
 } recent_filter;
+
+static inline ordered_form *ordered_way(recent_filter *f, unsigned way) {
+    return &f->ordered[way - ORDERED_MIDDLE];
+}
 
 /* ---- planning ---- */
 
@@ -265,7 +269,7 @@ static void plan_forms(recent_filter *f, double eps) {
                 fill_shared(&shared, &f->shape, lists, eps);
                 double score = shared.fair + ordered.entries * 0.5;
                 if (shared.width[shared.fair] + j < bits || score <= best) continue;
-                best = score, f->shape.shared = shared, f->ordered[ORDERED_MIDDLE] = ordered;
+                best = score, f->shape.shared = shared, *ordered_way(f, ORDERED_MIDDLE) = ordered;
             }
         }
     if (best > 0) return;
@@ -279,6 +283,7 @@ static void plan_forms(recent_filter *f, double eps) {
 
 static void plan_packed(recent_filter *f, double eps) {
     const shared_form *shared = &f->shape.shared;
+    ordered_form *packed_form = ordered_way(f, PACKED_ANY);
     double best = 0;
     for (unsigned bits = 2; bits <= GROUP_MAX / 2; bits++)
         for (unsigned groups = 1; groups <= ENTRIES_MAX; groups++) {
@@ -288,7 +293,7 @@ static void plan_packed(recent_filter *f, double eps) {
             double score = packed.entries;
             uint64_t values = (uint64_t)shared->lists << shared->width[shared->fair];
             if (values % ((uint64_t)groups << bits) == 0) score *= 1.02;
-            if (score > best) best = score, f->ordered[PACKED_ANY] = packed;
+            if (score > best) best = score, *packed_form = packed;
         }
 }
 
@@ -314,13 +319,13 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->shape.code_ordered = (1u << f->shape.code_bits) - FORMS + 1;
     plan_forms(f, eps);
     plan_packed(f, eps);
-    const ordered_form *middle = &f->ordered[ORDERED_MIDDLE];
+    const ordered_form *middle = ordered_way(f, ORDERED_MIDDLE);
     if (middle->groups)
-        fill_ordered(&f->ordered[ORDERED_FRONT], &f->shape, middle->groups, middle->bits, eps,
+        fill_ordered(ordered_way(f, ORDERED_FRONT), &f->shape, middle->groups, middle->bits, eps,
                      true);
     f->fair = f->shape.shared.cost[f->shape.shared.fair];
-    for (unsigned way = 0; way < WAYS; way++)
-        if (f->ordered[way].cost > f->fair) f->fair = f->ordered[way].cost;
+    for (unsigned way = ORDERED_MIDDLE; way < WAYS; way++)
+        if (ordered_way(f, way)->cost > f->fair) f->fair = ordered_way(f, way)->cost;
     f->contest = f->lines >= FEW_LINES;
     f->duel_period = f->lines < FEW_LINES ? 8 : f->lines < 16384 ? 32 : f->lines < LARGE ? 64 : 256;
     f->windowed = weir__opt_given(base, OPT_WINDOW);
@@ -346,7 +351,7 @@ static inline unsigned leads_for(const recent_filter *f, uint64_t line) {
 }
 
 static inline bool to_be_had(const recent_filter *f, unsigned way) {
-    return ways[way].form == SHARED || f->ordered[way].groups;
+    return ways[way].form == SHARED || f->ordered[way - ORDERED_MIDDLE].groups;
 }
 
 static inline unsigned wanted_way(const recent_filter *f, uint64_t line) {
@@ -367,7 +372,7 @@ static void insert_word(distinct_counter *counter, uint64_t word) {
 
 /* Without a branch that depends on `counts`, which is hard to guess. */
 static inline void count_distinct(distinct_counter *counter, uint64_t hash, bool counts) {
-    uint64_t word = hash * UINT64_C(0x9e3779b97f4a7c15); /* its order is not that of the lines */
+    uint64_t word = weir__mix64(hash);
     if ((word <= counter->limit) & counts) insert_word(counter, word);
 }
 
@@ -449,7 +454,7 @@ static inline void count_verdict(recent_filter *f, uint64_t line, uint64_t hash,
 
 /* An ordered form by its number; the ways that share it have the same places. */
 static inline const ordered_form *ordered_of(const recent_filter *f, unsigned form) {
-    return &f->ordered[form == ORDERED ? ORDERED_MIDDLE : PACKED_ANY];
+    return &f->ordered[form == ORDERED ? 0 : PACKED_ANY - ORDERED_MIDDLE];
 }
 
 static uint64_t line_cost(const recent_filter *f, unsigned code) {
@@ -731,7 +736,7 @@ HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsig
     unsigned way = wanted_way(f, number);
     if (n >= shared->fair && ways[way].form != SHARED &&
         CALL(convert, cpu, (f, line, ways[way].form))) {
-        offer_ordered(&f->ordered[way], line, value, cpu);
+        offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
         f->state.forgotten++;
         return false;
     }
@@ -765,8 +770,8 @@ HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t ha
     if (code >= f->shape.code_ordered) {
         unsigned form = code - f->shape.code_ordered + 1, way = wanted_way(f, number);
         bool its_own = ways[way].form == form;
-        bool seen =
-            offer_ordered(its_own ? &f->ordered[way] : ordered_of(f, form), line, value, cpu);
+        bool seen = offer_ordered(its_own ? &f->ordered[way - ORDERED_MIDDLE] : ordered_of(f, form),
+                                  line, value, cpu);
         count_verdict(f, number, hash, seen);
         f->state.forgotten += !seen;
         if (!its_own & !seen) CALL(convert, cpu, (f, line, ways[way].form));

@@ -59,16 +59,18 @@
  * What to begin with is read off the stream: distinct keys are counted (by their
  * smallest hashes), and so are the hits for each key that was hit. If those are fewer
  * than ONCE_MORE, keys are alike: lines are packed from PACKED_FROM keys for each place
- * on, and where repeats are rare as well keys enter at the front. If they are more,
- * lines are ordered from ORDERED_FROM on.
+ * on, and where repeats are rare as well keys enter at the front, of groups from
+ * FRONT_FROM on, since these forget in order. If they are more, lines are ordered from
+ * ORDERED_FROM on.
  *
- * The contest then decides. One line in 32 (64 or 256 in larger filters) leads for each
+ * The contest then decides. One line in 32 (up to 256 in larger filters) leads for each
  * way: it goes that way when full. Keys fall to lines by hash, so all leaders get equally
  * many really new keys, and the way whose leaders give fewer NEW verdicts has caught
  * more repeats: hot keys, which are always hit, do not blur the count as they would a
  * count of hits. When the lead is three standard deviations, the other lines follow,
  * each when it next misses. The lead is looked at so often that chance alone gives three
- * in the end: large filters, which have much to rewrite, wait for five.
+ * in the end: large filters, which have much to rewrite, wait for five. Streams change: what
+ * is older than two fillings of the leading lines counts half, and half again.
  *
  * One line for each key has its price. Lines get unequally many keys, so while keys
  * just about fit some lines overflow and others have room: Pr[Poisson(m) > c] of them
@@ -83,7 +85,8 @@
  * still known with probability Pr[Bin(d, 1/(G L)) < s - enter].
  *
  * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter,
- * ORDERED_FROM, PACKED_FROM, RARE, ONCE_MORE, ENOUGH, the shares of leaders, AHEAD.
+ * ORDERED_FROM, PACKED_FROM, FRONT_FROM, RARE, ONCE_MORE, ENOUGH, SHORT_HORIZON, the
+ * shares of leaders, AHEAD.
  */
 #include "filter/recent_line.h"
 
@@ -122,8 +125,10 @@ static const struct {
 #define PACKED_FROM 3.0              /* and so are groups of one */
 #define RARE 8u                      /* fewer than one hit in so many verdicts, and */
 #define ONCE_MORE 2.5                /* hits for each key that is hit: see "who goes" */
-#define ENOUGH 1000u                 /* verdicts before the contest says anything */
-#define SMALLEST 64u                 /* hashes kept for counting distinct keys */
+#define FRONT_FROM 1.45      /* keys for each place, from which on rare ones are in groups */
+#define SHORT_HORIZON 20000u /* verdicts that the contest keeps in mind at least */
+#define ENOUGH 1000u         /* verdicts before the contest says anything */
+#define SMALLEST 64u         /* hashes kept for counting distinct keys */
 
 /* Counts distinct keys, roughly: of n uniform words the SMALLEST-th smallest is about
  * SMALLEST / n of the range. State words only. */
@@ -138,6 +143,7 @@ typedef struct {
     uint64_t lines;
     uint64_t fair;        /* the cost that every line may have */
     bool contest;         /* there are lines enough for one */
+    uint64_t horizon;     /* NEW verdicts after which the contest counts older ones half */
     unsigned duel_period; /* one line in so many leads for each way; a power of two */
     line_shape shape;
     ordered_form ordered[WAYS - ORDERED_MIDDLE]; /* of those ways; no groups: not to be had */
@@ -309,6 +315,12 @@ static void plan_window(recent_filter *f, double eps) {
     weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
 }
 
+/* More leaders tell more, and cost more where their way is not the best. */
+static unsigned duel_period_of(uint64_t lines) {
+    if (lines < FEW_LINES) return 8;
+    return lines < 8192 ? 32 : lines < 32768 ? 64 : lines < LARGE ? 128 : 256;
+}
+
 static weir_status create(weir_filter *base, weir_error *err) {
     recent_filter *f = (recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR);
@@ -327,7 +339,10 @@ static weir_status create(weir_filter *base, weir_error *err) {
     for (unsigned way = ORDERED_MIDDLE; way < WAYS; way++)
         if (ordered_way(f, way)->cost > f->fair) f->fair = ordered_way(f, way)->cost;
     f->contest = f->lines >= FEW_LINES;
-    f->duel_period = f->lines < FEW_LINES ? 8 : f->lines < 16384 ? 32 : f->lines < LARGE ? 64 : 256;
+    f->duel_period = duel_period_of(f->lines);
+    uint64_t leaders = f->lines / f->duel_period;
+    f->horizon = 2 * leaders * f->shape.shared.fair;
+    if (f->horizon < SHORT_HORIZON) f->horizon = SHORT_HORIZON;
     f->windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
@@ -393,7 +408,8 @@ static unsigned likely_way(const recent_filter *f) {
     for (unsigned i = 0; i < WAYS; i++) verdicts += f->state.misses[i];
     bool once = (double)f->state.hits < ONCE_MORE * distinct(&f->state.keys_hit);
     double crowd = crowding(f);
-    if (once && f->state.hits * RARE < verdicts && crowd < 2 * PACKED_FROM) return SHARED_FRONT;
+    if (once && f->state.hits * RARE < verdicts && crowd < 2 * PACKED_FROM)
+        return crowd > FRONT_FROM && to_be_had(f, ORDERED_FRONT) ? ORDERED_FRONT : SHARED_FRONT;
     if (once && crowd > PACKED_FROM) return PACKED_ANY;
     return !once && crowd > ORDERED_FROM && to_be_had(f, ORDERED_MIDDLE) ? ORDERED_MIDDLE
                                                                          : SHARED_BEHIND;
@@ -428,7 +444,7 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
         f->state.winner = other;
         f->state.decided = 1;
     }
-    if (m[now] <= 100000) return;
+    if (m[now] <= f->horizon) return;
     for (unsigned i = 0; i < WAYS; i++) m[i] /= 2;
 }
 

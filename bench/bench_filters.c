@@ -10,7 +10,8 @@
  *            asked for ahead. Its distance of asking ahead is the best of
  *            several, tried first.
  * Phases     filling: new keys only, from empty until the filter is full. The
- *            zeroing of fresh pages by the system is part of it.
+ *            zeroing of fresh pages by the system is part of it; what a virtual
+ *            machine takes from its host for the first time is touched before.
  *            steady: 70% new keys and 30% repeats of any of the last half of
  *            what it can hold, after twice as many new keys as that.
  *            full: repeats only, for libbloom and those filters that have a capacity,
@@ -123,6 +124,11 @@ static void *map_lines(uint64_t bytes) {
     return aligned; /* the process lives as long as the map */
 }
 
+/* Have the system own so much memory that is free: pages which a virtual machine has
+ * never used cost many times what they do later, and the filter that comes first would
+ * pay for all. */
+static void touch_memory(uint64_t bytes) { munmap(map_lines(bytes), bytes); }
+
 /* ---- contestants ---- */
 
 typedef struct contestant {
@@ -136,6 +142,7 @@ typedef struct contestant {
     const double *importances; /* of a block's keys, for filters that look at them */
     bool single;               /* offer the keys one by one */
     bool forgets;              /* it has a steady state */
+    unsigned lines_a_key;      /* that it may touch; 0: not judged */
 } contestant;
 
 static void offer_batch(const contestant *c, key_block *block) {
@@ -358,13 +365,15 @@ static void print_result(const result *r) {
     print_cells(cells);
 }
 
-/* The cases that are judged: they are given the time that they need. */
-static bool is_judged(const contestant *c) {
-    return !strcmp(c->label, "recent") && c->bytes == (uint64_t)512 << 20;
+/* What is judged, and the share of the machine's rate that it must and should reach:
+ * forms that take one line a key as they are, others by the lines that a key takes. */
+#define JUDGED_BYTES ((uint64_t)512 << 20)
+static bool is_default(const contestant *c) {
+    return !strcmp(c->label, "recent") && c->bytes == JUDGED_BYTES;
 }
 
 static double patience(const contestant *c) {
-    return (is_judged(c) ? 10 : 1) * PATIENCE * seconds_per_case;
+    return (is_default(c) ? 10 : 1) * PATIENCE * seconds_per_case;
 }
 
 /* Lines for below the table. */
@@ -384,19 +393,24 @@ static void print_notes(void) {
         printf("%s%s\n", i && !markdown ? "" : "\n", notes[i]);
 }
 
-/* What the default filter must and should reach. */
 static void judge(const result *r) {
-    const double must = 0.5, aim = 0.7;
-    add_note("%-4s  recent, batched, 512M, %s: %.0f%% of the machine's rate (must 50%%, aim 70%%)",
-             r->share >= aim    ? "AIM"
-             : r->share >= must ? "PASS"
-                                : "MISS",
-             r->phase, 100 * r->share);
+    const contestant *c = r->c;
+    bool by_default = is_default(c), one_line = c->lines_a_key == 1;
+    double must = by_default ? 0.5 : one_line ? 0.4 : 0.6, aim = by_default ? 0.7 : must;
+    double share = r->share * c->lines_a_key;
+    char lines[48] = "";
+    if (!one_line) snprintf(lines, sizeof lines, " for %u lines a key", c->lines_a_key);
+    add_note("%-4s  %s, batched, 512M, %s: %.0f%% of the machine's rate%s (must %.0f%%%s)",
+             share >= aim    ? by_default ? "AIM" : "PASS"
+             : share >= must ? "PASS"
+                             : "MISS",
+             c->label, r->phase, 100 * share, lines, 100 * must, by_default ? ", aim 70%" : "");
 }
 
 static void report(const result *r) {
     print_result(r);
-    if (is_judged(r->c) && r->reached && !r->c->single) judge(r);
+    bool counts = r->reached || !is_default(r->c);
+    if (r->c->bytes == JUDGED_BYTES && r->c->lines_a_key && counts && !r->c->single) judge(r);
 }
 
 /* ---- phases ---- */
@@ -539,10 +553,20 @@ static const double *importances_for(const weir_kind *kind) {
     return kind->uses_importance ? importances : NULL;
 }
 
+/* One line a key, or where cells lie anywhere one for each of k and one more. */
+static unsigned lines_a_key(const weir_filter *filter, const char *label) {
+    char spec[512];
+    if (strstr(label, "block") || !strcmp(label, "recent")) return 1;
+    weir_filter_spec(filter, spec, sizeof spec);
+    const char *k = strstr(spec, ",k=");
+    return k ? (unsigned)strtoul(k + 3, NULL, 10) + 1 : 0;
+}
+
 static void bench_filter(const char *label, const char *spec, const weir_kind *kind,
                          const contestant *machine) {
     weir_filter *filter;
     weir_error err;
+    touch_memory(machine->bytes);
     if (weir_filter_new(&filter, spec, &err)) bench_die("%s: %s", spec, err.message);
     weir_filter_info info;
     weir_filter_get_info(filter, &info);
@@ -553,6 +577,7 @@ static void bench_filter(const char *label, const char *spec, const weir_kind *k
     b.batched.bound = info.fpr_bound;
     b.batched.importances = importances_for(kind);
     b.batched.forgets = option_of(kind, "capacity") == NULL;
+    b.batched.lines_a_key = lines_a_key(filter, label);
     b.single = b.batched;
     b.single.single = true;
     run_bout(&b, machine);

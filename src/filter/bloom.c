@@ -32,24 +32,25 @@
 #include "core/cells.h"
 #include "filter/bloom.h"
 #include "filter/filter.h"
+#include "filter/line_cells.h"
 #include "filter/occupancy.h"
 #include "filter/probe.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_K, OPT_CAPACITY };
-enum { CHUNK = 64, PLACES = 512, AHEAD = 16 };
+enum { CHUNK = 64, PLACES = 512, AHEAD = 24 };
 
 /* What the memory option may say. */
 #define LEAST_BYTES UINT64_C(1024)
 #define MOST_BYTES (UINT64_C(1) << 50)
 
-/* Words in a line, bits in a word, and how many places a mixed word gives. */
-enum { WORDS = WEIR__LINE_WORDS, WORD_BITS = 64, PLACE_BITS = 6, PLACES_A_MIX = 10 };
+enum { WORDS = LINE_WORDS, WORD_BITS = 64 }; /* in a line, in a word */
 
 typedef struct {
     weir_filter base;
     uint64_t bits, lines;
     unsigned k;
     bool block;
+    line_plan plan; /* block: how a key's bits are found */
     struct {
         uint64_t keys; /* added; after a merge an estimate from the fill */
     } state;
@@ -158,6 +159,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     if (status) return status;
     f->bits = bytes * 8;
     f->lines = bytes / WEIR__LINE;
+    f->plan = line_plan_of(f->k, 1);
     return weir__filter_map(filter, bytes, err);
 }
 
@@ -250,74 +252,54 @@ static inline line_of_key find_line(const bloom_filter *f, uint64_t hash) {
     return key;
 }
 
-/* The key's bits as the eight words of a line. One bit to a word in turn, so
- * that no word waits for its own last change. Of each mix the top bits are
- * left over; those of the first choose the first word. */
-static inline void find_bits(unsigned k, uint64_t rest, uint64_t bits[WORDS]) {
-    memset(bits, 0, WORDS * sizeof *bits);
-    uint64_t mix = weir__mix64(rest);
-    unsigned word = (unsigned)(mix >> 61);
-    for (unsigned left = k;;) {
-        unsigned n = left < PLACES_A_MIX ? left : PLACES_A_MIX;
-        for (unsigned j = 0; j < n; j++, word++, mix >>= PLACE_BITS)
-            bits[word % WORDS] |= UINT64_C(1) << (mix % WORD_BITS);
-        if ((left -= n) == 0) break;
-        rest += UINT64_C(0x9e3779b97f4a7c15);
-        mix = weir__mix64(rest);
+HOT bool block_has(const line_plan *plan, line_of_key key) {
+    line_halves bits;
+    half_line missing = {0};
+    line_cells(plan, key.rest, 1, &bits);
+    for (unsigned h = 0; h < HALVES; h++)
+        missing |= bits.half[h] & ~load_half(key.line + h * HALF_WORDS);
+    return !any_bit(missing);
+}
+
+HOT bool block_add(const line_plan *plan, line_of_key key) {
+    line_halves bits;
+    half_line missing = {0};
+    line_cells(plan, key.rest, 1, &bits);
+    for (unsigned h = 0; h < HALVES; h++) {
+        half_line old = load_half(key.line + h * HALF_WORDS);
+        missing |= bits.half[h] & ~old;
+        store_half(key.line + h * HALF_WORDS, old | bits.half[h]);
     }
+    return !any_bit(missing);
 }
 
-static inline bool block_has(unsigned k, line_of_key key) {
-    uint64_t bits[WORDS], missing = 0;
-    find_bits(k, key.rest, bits);
-    for (unsigned w = 0; w < WORDS; w++) missing |= bits[w] & ~key.line[w];
-    return missing == 0;
+HOT void ask_for(const bloom_filter *f, uint64_t hash) {
+    __builtin_prefetch(f->base.cells + weir__scale(hash, f->lines) * WEIR__LINE, 1);
 }
 
-static inline bool block_add(bloom_filter *f, line_of_key key) {
-    uint64_t bits[WORDS], missing = 0;
-    find_bits(f->k, key.rest, bits);
-    for (unsigned w = 0; w < WORDS; w++) {
-        missing |= bits[w] & ~key.line[w];
-        key.line[w] |= bits[w];
-    }
-    f->state.keys += missing != 0;
-    return missing == 0;
-}
-
-/* A line is fetched AHEAD keys before it is needed, so that the memory works
- * while places are computed. ring[i % AHEAD] holds key i in between. */
-static size_t block_offer(bloom_filter *f, const weir_batch *batch, uint64_t *verdicts) {
-    line_of_key ring[AHEAD];
+/* A line is asked for AHEAD keys before it is needed, so that the memory works
+ * while places are computed. */
+HOT size_t block_all(const bloom_filter *f, const weir_batch *batch, uint64_t *verdicts, bool add) {
+    const uint64_t *hashes = batch->hashes;
     size_t seen = 0, n = batch->count;
-    for (size_t i = 0; i < n + AHEAD; i++) {
-        if (i >= AHEAD) {
-            bool is_seen = block_add(f, ring[i % AHEAD]);
-            weir__mark_seen(verdicts, i - AHEAD, is_seen);
-            seen += is_seen;
-        }
-        if (i < n) {
-            ring[i % AHEAD] = find_line(f, batch->hashes[i]);
-            __builtin_prefetch(ring[i % AHEAD].line, 1);
-        }
+    for (size_t i = 0; i < AHEAD && i < n; i++) ask_for(f, hashes[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) ask_for(f, hashes[i + AHEAD]);
+        line_of_key key = find_line(f, hashes[i]);
+        bool is_seen = add ? block_add(&f->plan, key) : block_has(&f->plan, key);
+        weir__mark_seen(verdicts, i, is_seen);
+        seen += is_seen;
     }
     return seen;
 }
 
-static size_t block_test(const bloom_filter *f, const weir_batch *batch, uint64_t *verdicts) {
-    line_of_key ring[AHEAD];
-    size_t seen = 0, n = batch->count;
-    for (size_t i = 0; i < n + AHEAD; i++) {
-        if (i >= AHEAD) {
-            bool is_seen = block_has(f->k, ring[i % AHEAD]);
-            weir__mark_seen(verdicts, i - AHEAD, is_seen);
-            seen += is_seen;
-        }
-        if (i < n) {
-            ring[i % AHEAD] = find_line(f, batch->hashes[i]);
-            __builtin_prefetch(ring[i % AHEAD].line, 0);
-        }
-    }
+FOR_EACH_CPU(size_t, block,
+             (const bloom_filter *f, const weir_batch *batch, uint64_t *verdicts, bool add),
+             (f, batch, verdicts, add))
+
+static size_t block_offer(bloom_filter *f, const weir_batch *batch, uint64_t *verdicts) {
+    size_t seen = block(f, batch, verdicts, true);
+    f->state.keys += batch->count - seen;
     return seen;
 }
 
@@ -374,7 +356,7 @@ static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verd
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     const bloom_filter *f = (const bloom_filter *)filter;
-    return f->block ? block_test(f, batch, verdicts) : classic_test(f, batch, verdicts);
+    return f->block ? block(f, batch, verdicts, false) : classic_test(f, batch, verdicts);
 }
 
 /* Share of bits set in the lines from 0 on, `step` lines apart. */

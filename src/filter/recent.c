@@ -59,15 +59,18 @@
  * What to begin with is read off the stream: distinct keys are counted (by their
  * smallest hashes), and so are the hits for each key that was hit. If those are fewer
  * than ONCE_MORE, keys are alike: lines are packed from PACKED_FROM keys for each place
- * on, and where repeats are rare as well keys enter at the front. If they are more,
- * lines are ordered from ORDERED_FROM on.
+ * on, and where repeats are rare as well keys enter at the front, of groups from
+ * FRONT_FROM on, since these forget in order. If they are more, lines are ordered from
+ * ORDERED_FROM on.
  *
- * The contest then decides. One line in 32 (64 in larger filters) leads for each
+ * The contest then decides. One line in 32 (up to 256 in larger filters) leads for each
  * way: it goes that way when full. Keys fall to lines by hash, so all leaders get equally
  * many really new keys, and the way whose leaders give fewer NEW verdicts has caught
  * more repeats: hot keys, which are always hit, do not blur the count as they would a
  * count of hits. When the lead is three standard deviations, the other lines follow,
- * each when it next misses.
+ * each when it next misses. The lead is looked at so often that chance alone gives three
+ * in the end: large filters, which have much to rewrite, wait for five. Streams change: what
+ * is older than two fillings of the leading lines counts half, and half again.
  *
  * One line for each key has its price. Lines get unequally many keys, so while keys
  * just about fit some lines overflow and others have room: Pr[Poisson(m) > c] of them
@@ -82,7 +85,8 @@
  * still known with probability Pr[Bin(d, 1/(G L)) < s - enter].
  *
  * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter,
- * ORDERED_FROM, PACKED_FROM, RARE, ONCE_MORE, ENOUGH, the shares of leaders, AHEAD.
+ * ORDERED_FROM, PACKED_FROM, FRONT_FROM, RARE, ONCE_MORE, ENOUGH, SHORT_HORIZON, the
+ * shares of leaders, AHEAD.
  */
 #include "filter/recent_line.h"
 
@@ -116,12 +120,15 @@ static const struct {
 #define KEEP_FIRSTS 44u              /* see "who goes" */
 #define FEW_LINES 512u               /* too few to tell one way from another */
 #define MANY_LINES 65536u            /* enough for every 64th to be many */
+#define LARGE (UINT64_C(1) << 18)    /* changing so many lines takes more than a whim */
 #define ORDERED_FROM 2.2             /* keys for each place, from which on groups are full, */
 #define PACKED_FROM 3.0              /* and so are groups of one */
 #define RARE 8u                      /* fewer than one hit in so many verdicts, and */
 #define ONCE_MORE 2.5                /* hits for each key that is hit: see "who goes" */
-#define ENOUGH 1000u                 /* verdicts before the contest says anything */
-#define SMALLEST 64u                 /* hashes kept for counting distinct keys */
+#define FRONT_FROM 1.45      /* keys for each place, from which on rare ones are in groups */
+#define SHORT_HORIZON 20000u /* verdicts that the contest keeps in mind at least */
+#define ENOUGH 1000u         /* verdicts before the contest says anything */
+#define SMALLEST 64u         /* hashes kept for counting distinct keys */
 
 /* Counts distinct keys, roughly: of n uniform words the SMALLEST-th smallest is about
  * SMALLEST / n of the range. State words only. */
@@ -136,9 +143,10 @@ typedef struct {
     uint64_t lines;
     uint64_t fair;        /* the cost that every line may have */
     bool contest;         /* there are lines enough for one */
+    uint64_t horizon;     /* NEW verdicts after which the contest counts older ones half */
     unsigned duel_period; /* one line in so many leads for each way; a power of two */
     line_shape shape;
-    ordered_form ordered[WAYS]; /* no groups: shared, or the form is not to be had */
+    ordered_form ordered[WAYS - ORDERED_MIDDLE]; /* of those ways; no groups: not to be had */
     bool windowed;
     window_plan window;
     struct {
@@ -156,6 +164,10 @@ typedef struct {
         window_state window;
     } state;
 } recent_filter;
+
+static inline ordered_form *ordered_way(recent_filter *f, unsigned way) {
+    return &f->ordered[way - ORDERED_MIDDLE];
+}
 
 /* ---- planning ---- */
 
@@ -198,6 +210,10 @@ static void fill_shared(shared_form *form, const line_shape *shape, unsigned lis
         width = next * 2 > base * 3 ? next : width > base ? base : narrowest;
     }
     for (form->fair = form->most; form->cost[form->fair] > COST_ONE;) form->fair--;
+    form->one_word = shape->code_bits + lists + form->most <= 64;
+    form->in_pairs = true;
+    for (n = form->flat + 1; n <= form->most; n++)
+        form->in_pairs &= 2 * form->width[n] <= WIDTH_MAX && (n + 1) * form->width[n] <= LINE_BITS;
 }
 
 /* Slots for as many keys as fit and as the bound allows. */
@@ -213,14 +229,31 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
     form->one_word = slots * bits <= WORD_MAX;
     if (entries < groups || slots * bits > GROUP_MAX) return false;
     for (unsigned narrow = 0; narrow < 2 && narrow < slots; narrow++) {
-        group_shape *shape_ = &form->shape[narrow];
-        shape_->slots = slots - narrow;
-        for (unsigned j = 0; j < shape_->slots; j++) shape_->ones |= (wide_word)1 << j * bits;
-        shape_->all = wide_mask(shape_->slots * bits);
-        unsigned enter = slots / 2 < shape_->slots ? slots / 2 : shape_->slots - 1;
+        group_shape *its = &form->shape[narrow];
+        wide_word ones = 0;
+        its->slots = slots - narrow;
+        for (unsigned j = 0; j < its->slots; j++) ones |= (wide_word)1 << j * bits;
+        its->ones = two_of(ones);
+        its->tops = two_of(ones << (bits - 1));
+        wide_word all = wide_mask(its->slots * bits);
+        unsigned enter = slots / 2 < its->slots ? slots / 2 : its->slots - 1;
         if (front) enter = 0;
-        shape_->enter_at = enter * bits;
-        shape_->entered = shape_->all & ~wide_mask(shape_->enter_at);
+        its->enter = enter;
+        its->all = two_of(all);
+        its->entry = two_of(wide_mask(bits) << enter * bits);
+        its->entered = two_of(all & ~wide_mask(enter * bits));
+    }
+    for (unsigned g = 0, at = shape->code_bits, last = form->one_word ? 56 : 48; g < groups; g++) {
+        bool narrow = g >= form->wide;
+        unsigned byte = at / 8 < last ? at / 8 : last;
+        form->place[g] = (group_place){(uint8_t)byte, (uint8_t)(at - 8 * byte), narrow};
+        at += (slots - narrow) * bits;
+    }
+    form->in_lanes = bits <= LANE_MAX && slots <= LANES;
+    for (unsigned j = 0; j < LANES; j++) {
+        for (unsigned i = 0; i < 8; i++)
+            form->lane_bytes[8 * j + i] = (uint8_t)((j * bits / 8 + i) % LINE_BYTES);
+        form->lane_shift[j] = j * bits % 8;
     }
     form->cost = cost_of(entries / values, eps);
     return true;
@@ -242,7 +275,7 @@ static void plan_forms(recent_filter *f, double eps) {
                 fill_shared(&shared, &f->shape, lists, eps);
                 double score = shared.fair + ordered.entries * 0.5;
                 if (shared.width[shared.fair] + j < bits || score <= best) continue;
-                best = score, f->shape.shared = shared, f->ordered[ORDERED_MIDDLE] = ordered;
+                best = score, f->shape.shared = shared, *ordered_way(f, ORDERED_MIDDLE) = ordered;
             }
         }
     if (best > 0) return;
@@ -256,6 +289,7 @@ static void plan_forms(recent_filter *f, double eps) {
 
 static void plan_packed(recent_filter *f, double eps) {
     const shared_form *shared = &f->shape.shared;
+    ordered_form *packed_form = ordered_way(f, PACKED_ANY);
     double best = 0;
     for (unsigned bits = 2; bits <= GROUP_MAX / 2; bits++)
         for (unsigned groups = 1; groups <= ENTRIES_MAX; groups++) {
@@ -265,7 +299,7 @@ static void plan_packed(recent_filter *f, double eps) {
             double score = packed.entries;
             uint64_t values = (uint64_t)shared->lists << shared->width[shared->fair];
             if (values % ((uint64_t)groups << bits) == 0) score *= 1.02;
-            if (score > best) best = score, f->ordered[PACKED_ANY] = packed;
+            if (score > best) best = score, *packed_form = packed;
         }
 }
 
@@ -281,6 +315,12 @@ static void plan_window(recent_filter *f, double eps) {
     weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
 }
 
+/* More leaders tell more, and cost more where their way is not the best. */
+static unsigned duel_period_of(uint64_t lines) {
+    if (lines < FEW_LINES) return 8;
+    return lines < 8192 ? 32 : lines < 32768 ? 64 : lines < LARGE ? 128 : 256;
+}
+
 static weir_status create(weir_filter *base, weir_error *err) {
     recent_filter *f = (recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR);
@@ -291,15 +331,18 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->shape.code_ordered = (1u << f->shape.code_bits) - FORMS + 1;
     plan_forms(f, eps);
     plan_packed(f, eps);
-    const ordered_form *middle = &f->ordered[ORDERED_MIDDLE];
+    const ordered_form *middle = ordered_way(f, ORDERED_MIDDLE);
     if (middle->groups)
-        fill_ordered(&f->ordered[ORDERED_FRONT], &f->shape, middle->groups, middle->bits, eps,
+        fill_ordered(ordered_way(f, ORDERED_FRONT), &f->shape, middle->groups, middle->bits, eps,
                      true);
     f->fair = f->shape.shared.cost[f->shape.shared.fair];
-    for (unsigned way = 0; way < WAYS; way++)
-        if (f->ordered[way].cost > f->fair) f->fair = f->ordered[way].cost;
+    for (unsigned way = ORDERED_MIDDLE; way < WAYS; way++)
+        if (ordered_way(f, way)->cost > f->fair) f->fair = ordered_way(f, way)->cost;
     f->contest = f->lines >= FEW_LINES;
-    f->duel_period = f->lines < FEW_LINES ? 8 : f->lines < 16384 ? 32 : 64;
+    f->duel_period = duel_period_of(f->lines);
+    uint64_t leaders = f->lines / f->duel_period;
+    f->horizon = 2 * leaders * f->shape.shared.fair;
+    if (f->horizon < SHORT_HORIZON) f->horizon = SHORT_HORIZON;
     f->windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
@@ -323,7 +366,7 @@ static inline unsigned leads_for(const recent_filter *f, uint64_t line) {
 }
 
 static inline bool to_be_had(const recent_filter *f, unsigned way) {
-    return ways[way].form == SHARED || f->ordered[way].groups;
+    return ways[way].form == SHARED || f->ordered[way - ORDERED_MIDDLE].groups;
 }
 
 static inline unsigned wanted_way(const recent_filter *f, uint64_t line) {
@@ -342,9 +385,10 @@ static void insert_word(distinct_counter *counter, uint64_t word) {
     if (n == SMALLEST) counter->limit = smallest[n - 1];
 }
 
-static inline void count_distinct(distinct_counter *counter, uint64_t hash) {
+/* Without a branch that depends on `counts`, which is hard to guess. */
+static inline void count_distinct(distinct_counter *counter, uint64_t hash, bool counts) {
     uint64_t word = weir__mix64(hash);
-    if (word <= counter->limit) insert_word(counter, word);
+    if ((word <= counter->limit) & counts) insert_word(counter, word);
 }
 
 static double distinct(const distinct_counter *counter) {
@@ -364,7 +408,8 @@ static unsigned likely_way(const recent_filter *f) {
     for (unsigned i = 0; i < WAYS; i++) verdicts += f->state.misses[i];
     bool once = (double)f->state.hits < ONCE_MORE * distinct(&f->state.keys_hit);
     double crowd = crowding(f);
-    if (once && f->state.hits * RARE < verdicts && crowd < 2 * PACKED_FROM) return SHARED_FRONT;
+    if (once && f->state.hits * RARE < verdicts && crowd < 2 * PACKED_FROM)
+        return crowd > FRONT_FROM && to_be_had(f, ORDERED_FRONT) ? ORDERED_FRONT : SHARED_FRONT;
     if (once && crowd > PACKED_FROM) return PACKED_ANY;
     return !once && crowd > ORDERED_FROM && to_be_had(f, ORDERED_MIDDLE) ? ORDERED_MIDDLE
                                                                          : SHARED_BEHIND;
@@ -386,7 +431,8 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
     if (!f->contest) return;
     for (unsigned i = 0; i < WAYS; i++)
         if (to_be_had(f, i) && m[i] < m[best]) best = i;
-    if (best != now && m[best] > ENOUGH && lead_of(f, (unsigned)best) > 3) {
+    double sure = f->lines < LARGE ? 3 : 5;
+    if (best != now && m[best] > ENOUGH && lead_of(f, (unsigned)best) > sure) {
         f->state.winner = best;
         f->state.decided = 1;
     }
@@ -398,26 +444,33 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
         f->state.winner = other;
         f->state.decided = 1;
     }
-    if (m[now] <= 100000) return;
+    if (m[now] <= f->horizon) return;
     for (unsigned i = 0; i < WAYS; i++) m[i] /= 2;
 }
 
-static inline void count_miss(recent_filter *f, uint64_t line, uint64_t hash) {
-    count_distinct(&f->state.keys, hash);
-    if (f->state.forgotten < f->lines) return;
-    unsigned way = leads_for(f, line);
-    if (way < WAYS && ++f->state.misses[way] % 256 == 0) judge(f);
+/* Whether the line leads and its verdicts count. Known before the verdict is. */
+static inline bool is_watched(const recent_filter *f, uint64_t line) {
+    return (leads_for(f, line) < WAYS) & (f->state.forgotten >= f->lines);
 }
 
-static inline void count_hit(recent_filter *f, uint64_t line, uint64_t hash) {
-    if (leads_for(f, line) == WAYS || f->state.forgotten < f->lines) return;
-    f->state.hits++;
-    count_distinct(&f->state.keys_hit, hash);
+__attribute__((noinline)) static void count_leader(recent_filter *f, uint64_t line, uint64_t hash,
+                                                   bool seen) {
+    if (seen) {
+        f->state.hits++;
+        count_distinct(&f->state.keys_hit, hash, true);
+    } else if (++f->state.misses[leads_for(f, line)] % 256 == 0) {
+        judge(f);
+    }
+}
+
+static inline void count_verdict(recent_filter *f, uint64_t line, uint64_t hash, bool seen) {
+    count_distinct(&f->state.keys, hash, !seen);
+    if (is_watched(f, line)) count_leader(f, line, hash, seen);
 }
 
 /* An ordered form by its number; the ways that share it have the same places. */
 static inline const ordered_form *ordered_of(const recent_filter *f, unsigned form) {
-    return &f->ordered[form == ORDERED ? ORDERED_MIDDLE : PACKED_ANY];
+    return &f->ordered[form == ORDERED ? 0 : PACKED_ANY - ORDERED_MIDDLE];
 }
 
 static uint64_t line_cost(const recent_filter *f, unsigned code) {
@@ -483,20 +536,14 @@ HOT void read_shared(const recent_filter *f, const uint8_t *line, line_content *
     sort_by_rank(content, ranks, values, n);
 }
 
-HOT wide_word read_group(const ordered_form *form, group_place place, unsigned group) {
-    return form->one_word ? group_slots_one(place, shape_of(form, group))
-                          : group_slots_two(place, shape_of(form, group));
-}
-
-HOT void read_ordered(const recent_filter *f, const ordered_form *form, const uint8_t *line,
-                      line_content *content) {
+HOT void read_ordered(const ordered_form *form, const uint8_t *line, line_content *content) {
     uint8_t ranks[ENTRIES_MAX + 1] = {0};
     uint64_t values[ENTRIES_MAX + 1];
     unsigned n = 0;
     for (unsigned g = 0; g < form->groups; g++) {
-        group_place place = find_group(form, &f->shape, line, g);
-        wide_word slots = read_group(form, place, g);
-        for (unsigned j = 0; j < shape_of(form, g)->slots; j++, n++) {
+        two_words both = read_group(form, line, g);
+        wide_word slots = (wide_word)both.high << 64 | both.low;
+        for (unsigned j = 0; j < form->slots - (g >= form->wide); j++, n++) {
             ranks[n] = (uint8_t)j;
             values[n] =
                 value_of(g, form->groups,
@@ -563,13 +610,14 @@ HOT void write_ordered(recent_filter *f, const ordered_form *form, unsigned code
         groups[g] |= (wide_word)(rest >> (64 - form->bits)) << used[g]++ * form->bits;
     }
     for (unsigned g = 0; g < form->groups; g++) {
-        group_place place = find_group(form, &f->shape, line, g);
+        group_place place = form->place[g];
+        uint8_t *at = line + place.byte;
         if (!used[g]) groups[g] = weir__rng_next(&f->state.rng) >> (64 - form->bits), used[g] = 1;
-        for (; used[g] < shape_of(form, g)->slots; used[g]++)
+        for (; used[g] < form->slots - (g >= form->wide); used[g]++)
             groups[g] |= (groups[g] & low_mask(form->bits)) << used[g] * form->bits;
-        if (form->one_word)
-            store_one(place.at, load64(place.at) | (uint64_t)groups[g] << place.shift);
-        else store_two(place.at, load_two(place.at) | groups[g] << place.shift);
+        two_words moved = two_of(groups[g] << place.shift);
+        store64(at, load64(at) | moved.low);
+        if (!form->one_word) store64(at + 8, load64(at + 8) | moved.high);
     }
     write_code(line, &f->shape, code);
 }
@@ -585,7 +633,7 @@ HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
     uint64_t cost = form == SHARED ? f->shape.shared.cost[most] : ordered_of(f, form)->cost;
     if (!pay(f, line_cost(f, old), cost)) return false;
     if (old_form == SHARED) read_shared(f, line, &content);
-    else read_ordered(f, ordered_of(f, old_form), line, &content);
+    else read_ordered(ordered_of(f, old_form), line, &content);
     if (form == SHARED) write_shared(f, line, &content);
     else write_ordered(f, ordered_of(f, form), f->shape.code_ordered + form - 1, line, &content);
     unsigned code = read_code(line, &f->shape);
@@ -599,55 +647,72 @@ NOT_HERE(bool, convert, (recent_filter * f, uint8_t *line, unsigned form), (f, l
 
 /* ---- offering a key ---- */
 
-HOT bool offer_ordered(const recent_filter *f, const ordered_form *form, uint8_t *line,
-                       uint64_t value) {
+HOT bool offer_ordered(const ordered_form *form, uint8_t *line, uint64_t value, cpu_kind cpu) {
     uint64_t rest;
     unsigned group = (unsigned)weir__part(value, form->groups, &rest);
-    group_place place = find_group(form, &f->shape, line, group);
-    const group_shape *shape = shape_of(form, group);
-    uint64_t fingerprint = rest >> (64 - form->bits);
-    return form->one_word ? offer_group_one(place, form, shape, fingerprint)
-                          : offer_group_two(place, form, shape, fingerprint);
+    return offer_group(form, line, group, rest >> (64 - form->bits), cpu);
 }
 
 /* A new key in a shared line: room is made by shortening as long as the rate
  * allows, then by letting the last entry of some list go. */
-HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned n, list_place place, uint64_t rest,
-                      bool front, cpu_kind cpu) {
+HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned n, list_place place,
+                      uint64_t rest, bool front, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     unsigned width = form->width[n];
-    unsigned at = place.first + (!front && place.length > 0);
+    unsigned at = place.first + pick(place.length > 0, !front, 0);
     if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != width) CALL(shorten, cpu, (line, n, width, form->width[n + 1]));
         width = form->width[n + 1];
-        insert_entry(line, &f->shape, n, width, place.head, at, rest >> (64 - width), cpu);
+        insert_entry(line, &f->shape, words, n, width, place.head, at, rest >> (64 - width), cpu);
         write_code(line, &f->shape, n + 1);
         f->state.held++;
         return;
     }
     uint64_t dice = weir__rng_next(&f->state.rng);
     unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, form->lists + n);
-    unsigned bit = next_end(line, &f->shape, n, start, front || (dice & 63) < KEEP_FIRSTS);
+    bool long_only = front | ((dice & 63) < KEEP_FIRSTS);
+    unsigned bit = next_end(line, &f->shape, words, n, start, long_only);
     if (place.length >= LIST_MAX) bit = place.head + place.length - 1;
-    unsigned out = entries_before(line, &f->shape, header_words(&f->shape, n), bit);
-    exchange_entry(line, width, place.head, at, bit, out, rest >> (64 - width), cpu);
+    unsigned out = entries_before(line, &f->shape, words, bit);
+    exchange_entry(line, words, width, place.head, at, bit, out, rest >> (64 - width), cpu);
     f->state.forgotten++;
 }
 
-/* One more entry than the present way of being flat can take. A flat line has its
- * entries in the order in which they came; a list has the latest first. */
-HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
+/* From a flat line to lists, with one key more. A flat line has its entries in the
+ * order in which they came; a list has the latest first. */
+HOT void list_up(const recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
+    enum { MOST = HALVES_MOST + 1 };
     const shared_form *form = &f->shape.shared;
-    list_entry entries[HALVES_MOST + 1];
-    bool stays_flat = n < form->flat;
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t tag = get_tag(line, n, i);
-        entries[stays_flat ? i : n - i] =
-            (list_entry){(unsigned)(tag >> (64 - form->list_bits)), tag << form->list_bits};
+    uint64_t rests[MOST] = {rest}, sorted[MOST] = {0}, words[8] = {n + 1};
+    int32_t order[MOST] = {(int32_t)(list * MOST)}, rank[MOST] = {0};
+    for (unsigned i = n + 1; i < MOST; i++) order[i] = INT32_MAX;
+    for (unsigned i = 1; i <= n; i++) {
+        uint64_t tag = get_tag(line, n, n - i);
+        rests[i] = tag << form->list_bits;
+        order[i] = (int32_t)((tag >> (64 - form->list_bits)) * MOST + i);
     }
-    entries[stays_flat ? n : 0] = (list_entry){list, rest};
-    if (stays_flat) write_flat(f, line, entries, n + 1);
-    else write_lists(f, line, entries, n + 1);
+    for (unsigned j = 0; j < MOST; j++)
+        for (unsigned i = 0; i < MOST; i++) rank[i] += order[j] < order[i];
+    for (unsigned i = 0; i <= n; i++) {
+        unsigned bit = f->shape.code_bits + (unsigned)(order[i] / MOST + rank[i]);
+        words[bit / 64] |= UINT64_C(1) << bit % 64;
+        sorted[rank[i]] = rests[i];
+    }
+    pack_remainders(words, sorted, n + 1, form->width[n + 1]);
+    memcpy(line, words, LINE_BYTES);
+}
+
+/* One more entry than the present way of being flat can take. */
+HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
+    uint32_t halves[WORDS_MOST];
+    if (n == f->shape.shared.flat) {
+        list_up(f, line, n, list, rest);
+        return;
+    }
+    for (unsigned i = 0; i < WORDS_MOST; i++) halves[i] = (uint32_t)(get_word(line, i) >> 32);
+    memcpy(line + 4, halves, sizeof halves);
+    put_bits(line, 32 * (n + 1), 32, tag_of(&f->shape.shared, list, rest) >> 32);
+    line[0] = (uint8_t)(n + 1);
 }
 
 NOT_HERE(void, outgrow,
@@ -665,54 +730,78 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
         CALL(outgrow, cpu, (f, line, n, list, rest));
         return false;
     }
-    if (n < WORDS_MOST) put_word(line, n, tag);
-    else put_bits(line, 32 * (n + 1), 32, tag >> 32);
+    put_tag(line, n, tag);
     line[0] = (uint8_t)(n + 1);
     return false;
 }
 
+/* A key and a shared line that is no longer flat, whose header takes so many words. */
+HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsigned n,
+                          uint64_t number, uint64_t hash, uint64_t value, cpu_kind cpu) {
+    const shared_form *shared = &f->shape.shared;
+    uint64_t rest;
+    unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[n];
+    list_place place = find_list(line, &f->shape, words, list, cpu);
+    unsigned j = find_remainder(line, shared, place, width, rest >> (64 - width));
+    bool seen = j < place.length;
+    count_verdict(f, number, hash, seen);
+    if (seen) {
+        if (j) promote(line, place.first + j, place.first, width, rest >> (64 - width), cpu);
+        return true;
+    }
+    unsigned way = wanted_way(f, number);
+    if (n >= shared->fair && ways[way].form != SHARED &&
+        CALL(convert, cpu, (f, line, ways[way].form))) {
+        offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
+        f->state.forgotten++;
+        return false;
+    }
+    enter_shared(f, line, words, n, place, rest, ways[way].front, cpu);
+    return false;
+}
+
+HOT bool offer_short_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
+                          uint64_t hash, uint64_t value, cpu_kind cpu) {
+    return offer_lists_here(f, line, 1, n, number, hash, value, cpu);
+}
+HOT bool offer_long_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
+                         uint64_t hash, uint64_t value, cpu_kind cpu) {
+    unsigned words = header_words(&f->shape, n);
+    return offer_lists_here(f, line, words, n, number, hash, value, cpu);
+}
+
+NOT_HERE(bool, offer_short,
+         (recent_filter * f, uint8_t *line, unsigned n, uint64_t number, uint64_t hash,
+          uint64_t value),
+         (f, line, n, number, hash, value, cpu))
+NOT_HERE(bool, offer_long,
+         (recent_filter * f, uint8_t *line, unsigned n, uint64_t number, uint64_t hash,
+          uint64_t value),
+         (f, line, n, number, hash, value, cpu))
+
 /* `value` is what is left of the hash once it has chosen line number `number`. */
 HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t hash, uint64_t value,
                    cpu_kind cpu) {
-    uint64_t rest;
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered) {
         unsigned form = code - f->shape.code_ordered + 1, way = wanted_way(f, number);
         bool its_own = ways[way].form == form;
-        if (offer_ordered(f, its_own ? &f->ordered[way] : ordered_of(f, form), line, value)) {
-            count_hit(f, number, hash);
-            return true;
-        }
-        count_miss(f, number, hash);
-        f->state.forgotten++;
-        if (!its_own) CALL(convert, cpu, (f, line, ways[way].form));
-        return false;
-    }
-    const shared_form *shared = &f->shape.shared;
-    unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[code];
-    if (code <= shared->flat) {
-        bool seen = offer_flat(f, line, code, list, rest, cpu);
-        if (seen) count_hit(f, number, hash);
-        else count_miss(f, number, hash);
+        bool seen = offer_ordered(its_own ? &f->ordered[way - ORDERED_MIDDLE] : ordered_of(f, form),
+                                  line, value, cpu);
+        count_verdict(f, number, hash, seen);
+        f->state.forgotten += !seen;
+        if (!its_own & !seen) CALL(convert, cpu, (f, line, ways[way].form));
         return seen;
     }
-    list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, cpu);
-    unsigned j = find_remainder(line, place, width, rest >> (64 - width));
-    if (j < place.length) {
-        if (j) promote(line, place, place.first + j, place.first, width, rest >> (64 - width), cpu);
-        count_hit(f, number, hash);
-        return true;
-    }
-    count_miss(f, number, hash);
-    unsigned way = wanted_way(f, number);
-    if (code >= shared->fair && ways[way].form != SHARED &&
-        CALL(convert, cpu, (f, line, ways[way].form))) {
-        offer_ordered(f, &f->ordered[way], line, value);
-        f->state.forgotten++;
-        return false;
-    }
-    enter_shared(f, line, code, place, rest, ways[way].front, cpu);
-    return false;
+    if (code > f->shape.shared.flat)
+        return f->shape.shared.one_word
+                   ? CALL(offer_short, cpu, (f, line, code, number, hash, value))
+                   : CALL(offer_long, cpu, (f, line, code, number, hash, value));
+    uint64_t rest;
+    unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
+    bool seen = offer_flat(f, line, code, list, rest, cpu);
+    count_verdict(f, number, hash, seen);
+    return seen;
 }
 
 HOT void ask_for(const uint8_t *cells, uint64_t lines, uint64_t hash) {
@@ -777,11 +866,10 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
     recent_filter *f = (recent_filter *)base;
     if (f->windowed) return offer_windowed(f, batch, verdicts);
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq") &&
-        best_cpu >= CPU_AVX512)
-        return offer_avx512(base, batch, verdicts);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && best_cpu >= CPU_AVX2)
-        return offer_avx2(base, batch, verdicts);
+    cpu_kind cpu = weir__cpu();
+    if (cpu > best_cpu) cpu = best_cpu;
+    if (cpu == CPU_AVX512) return offer_avx512(base, batch, verdicts);
+    if (cpu == CPU_AVX2) return offer_avx2(base, batch, verdicts);
 #endif
     return offer_plain(base, batch, verdicts);
 }
@@ -793,17 +881,14 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     if (code >= f->shape.code_ordered) {
         const ordered_form *form = ordered_of(f, code - f->shape.code_ordered + 1);
         unsigned group = (unsigned)weir__part(value, form->groups, &rest);
-        group_place place = find_group(form, &f->shape, line, group);
-        const group_shape *shape = shape_of(form, group);
-        return match_slot_two(read_group(form, place, group), shape->ones, form->bits,
-                              rest >> (64 - form->bits)) != 0;
+        return test_group(form, line, group, rest >> (64 - form->bits));
     }
     const shared_form *shared = &f->shape.shared;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
     unsigned width = shared->width[code];
     if (code <= shared->flat) return find_tag(line, code, tag_of(shared, list, rest), CPU_ANY);
     list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, CPU_ANY);
-    return find_remainder(line, place, width, rest >> (64 - width)) < place.length;
+    return find_remainder(line, shared, place, width, rest >> (64 - width)) < place.length;
 }
 
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
@@ -1010,10 +1095,10 @@ static void expect(const weir_filter *base, const weir_stream_model *model,
     weir__recent_way line = {lines, shared->fair, 1};
     double fnr = fmin(weir__recent_lru_fnr(&line, eps, model),
                       weir__recent_random_fnr(lines * shared->fair, eps, model));
-    if (f->ordered[ORDERED_FRONT].groups)
-        fnr = fmin(fnr, fnr_of_ordered(f, &f->ordered[ORDERED_FRONT], model));
-    if (f->ordered[PACKED_ANY].groups)
-        fnr = fmin(fnr, fnr_of_ordered(f, &f->ordered[PACKED_ANY], model));
+    for (unsigned way = ORDERED_FRONT; way <= PACKED_ANY; way++) {
+        const ordered_form *form = &f->ordered[way - ORDERED_MIDDLE];
+        if (form->groups) fnr = fmin(fnr, fnr_of_ordered(f, form, model));
+    }
     expectation->fnr = fnr;
 }
 

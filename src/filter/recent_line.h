@@ -41,26 +41,25 @@
 #include <immintrin.h>
 #endif
 
-/* Everything here is inlined into its caller, so that it is compiled for the
- * caller's processor (see the end of recent.c). */
-#define HOT static inline __attribute__((always_inline))
+#include "core/cpu.h"
 
-/* What happens seldom is a function of its own, one for any processor and one for
- * newer ones: code for the former stalls when it is called from code for the latter.
- * NOT_HERE makes both from NAME_here; CALL calls the one that suits. */
-#if defined(__x86_64__)
-#define FOR_AVX2 __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2")))
-#else
-#define FOR_AVX2
-#endif
+/* What does not happen with every key is a function of its own, one for each kind of
+ * processor: code for one stalls when it is called from code for another. NOT_HERE makes
+ * them from NAME_here, whose arguments may name the `cpu`; CALL calls the one that suits. */
 #define NOT_HERE(type, name, parameters, arguments)                                                \
-    __attribute__((noinline, unused)) static type name##_any parameters {                          \
-        return name##_here arguments;                                                              \
-    }                                                                                              \
-    FOR_AVX2 __attribute__((noinline, unused)) static type name##_avx2 parameters {                \
-        return name##_here arguments;                                                              \
+    NOT_HERE_FOR(, CPU_ANY, type, name##_any, parameters, name##_here arguments)                   \
+    NOT_HERE_FOR(FOR_AVX2, CPU_AVX2, type, name##_avx2, parameters, name##_here arguments)         \
+    NOT_HERE_FOR(FOR_AVX512, CPU_AVX512, type, name##_avx512, parameters, name##_here arguments)
+#define NOT_HERE_FOR(target, kind, type, name, parameters, call)                                   \
+    target __attribute__((noinline, unused)) static type name parameters {                         \
+        const cpu_kind cpu = kind;                                                                 \
+        (void)cpu;                                                                                 \
+        return call;                                                                               \
     }
-#define CALL(name, cpu, arguments) ((cpu) == CPU_ANY ? name##_any arguments : name##_avx2 arguments)
+#define CALL(name, cpu, arguments)                                                                 \
+    ((cpu) == CPU_ANY    ? name##_any arguments                                                    \
+     : (cpu) == CPU_AVX2 ? name##_avx2 arguments                                                   \
+                         : name##_avx512 arguments)
 
 #define LINE_BYTES 64u
 #define LINE_BITS 512u
@@ -72,6 +71,8 @@
 #define LIST_MAX 40u     /* of one list: its 1s are counted in one load */
 #define WORD_MAX 57u     /* bits of a group that is read in one load */
 #define GROUP_MAX 121u   /* and in two */
+#define LANES 8u         /* words of a register, each for one slot of a group */
+#define LANE_MAX 50u     /* bits of a slot that fits, wherever in a byte it begins */
 
 typedef unsigned __int128 wide_word;
 
@@ -81,17 +82,33 @@ typedef struct {
     unsigned fair;                  /* entries that every line may have */
     unsigned flat;                  /* entries of a flat line, at most */
     unsigned list_bits;             /* of a list's number */
+    bool one_word;                  /* the header is never longer */
+    bool in_pairs;                  /* two remainders are read at once */
     uint8_t width[ENTRIES_MAX + 2]; /* r for n entries */
     uint64_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
 } shared_form;
 
+/* Two words side by side. Compilers know such a type of their own, but are slow
+ * about it where it counts. */
+typedef struct {
+    uint64_t low, high;
+} two_words;
+
 typedef struct {
     unsigned slots;
-    unsigned enter_at; /* the first bit of the slot at which a new key enters */
-    wide_word ones;    /* a 1 at the foot of every slot */
-    wide_word all;     /* every bit */
-    wide_word entered; /* the slots that change when a new key enters */
+    unsigned enter;    /* the slot at which a new key enters */
+    two_words ones;    /* a 1 at the foot of every slot, */
+    two_words tops;    /* and at its top */
+    two_words all;     /* every bit */
+    two_words entry;   /* the slot at which a new key enters, as bits, */
+    two_words entered; /* and all slots that change when it does */
 } group_shape;
+
+typedef struct {
+    uint8_t byte;  /* of the line, from which the one or two words that hold a group are read */
+    uint8_t shift; /* where it begins in them, less than 64 */
+    bool narrow;   /* it has a slot less than others */
+} group_place;
 
 typedef struct {
     unsigned groups; /* G */
@@ -102,6 +119,11 @@ typedef struct {
     bool one_word;    /* a group is read and written as one word */
     uint64_t cost;
     group_shape shape[2]; /* of wide groups and of narrow ones */
+    group_place place[ENTRIES_MAX];
+    /* for reading all slots of a group at once, each into a word: */
+    bool in_lanes;
+    uint8_t lane_bytes[8 * LANES]; /* their bytes, counted from the group's first, */
+    uint64_t lane_shift[LANES];    /* and where in these a slot begins */
 } ordered_form;
 
 typedef struct {
@@ -109,9 +131,6 @@ typedef struct {
     unsigned code_ordered; /* codes from here on are ordered forms */
     shared_form shared;
 } line_shape;
-
-/* What the code may be compiled for; the verdicts are the same. */
-typedef enum { CPU_ANY, CPU_AVX2, CPU_AVX512 } cpu_kind;
 
 /* ---- bits of a line ---- */
 
@@ -129,13 +148,27 @@ HOT uint64_t low_mask(unsigned count) {
 HOT uint64_t get_word(const uint8_t *line, unsigned k) { return load64(line + 8 * k); }
 HOT void put_word(uint8_t *line, unsigned k, uint64_t word) { store64(line + 8 * k, word); }
 
+/* One number or the other. The compiler is kept from making a branch of it, where the
+ * condition is hard to guess. */
+HOT uint64_t pick64(bool first, uint64_t a, uint64_t b) {
+    uint64_t mask = -(uint64_t)first;
+    __asm__("" : "+r"(mask));
+    return b ^ (mask & (a ^ b));
+}
+HOT unsigned pick(bool first, unsigned a, unsigned b) { return (unsigned)pick64(first, a, b); }
+HOT unsigned least(unsigned a, unsigned b) {
+    unsigned x = a < b ? a : b;
+    __asm__("" : "+r"(x));
+    return x;
+}
+
 /* Up to WIDTH_MAX bits anywhere: one load, moved back where it would leave the line. */
 HOT uint64_t get_bits(const uint8_t *line, unsigned at, unsigned count) {
-    unsigned byte = at / 8 < 56 ? at / 8 : 56;
+    unsigned byte = least(at / 8, 56);
     return load64(line + byte) >> (at - 8 * byte) & low_mask(count);
 }
 HOT void put_bits(uint8_t *line, unsigned at, unsigned count, uint64_t value) {
-    unsigned byte = at / 8 < 56 ? at / 8 : 56, shift = at - 8 * byte;
+    unsigned byte = least(at / 8, 56), shift = at - 8 * byte;
     uint64_t word = load64(line + byte) & ~(low_mask(count) << shift);
     store64(line + byte, word | value << shift);
 }
@@ -171,9 +204,6 @@ HOT void move_down(uint8_t *line, unsigned from, unsigned to, unsigned by) {
 }
 
 #if defined(__x86_64__)
-#define FOR_AVX512                                                                                 \
-    __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2,avx512f,avx512dq,avx512vl,avx512vbmi2")))
-
 /* The whole line in one register: bits from `place` on, and a value at `place`. */
 FOR_AVX512 static inline __m512i wide_from(int place) {
     const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
@@ -192,62 +222,77 @@ FOR_AVX512 static inline __m512i wide_blend(__m512i line, __m512i moved, int fro
     __m512i mask = _mm512_andnot_si512(wide_from(to), wide_from(from));
     return _mm512_ternarylogic_epi64(mask, moved, line, 0xca); /* mask ? moved : line */
 }
-FOR_AVX512 static inline void splice_in_wide(uint8_t *at, int head, int stop, int low, int high,
-                                             int width, uint64_t remainder) {
-    __m512i line = _mm512_loadu_si512(at), zero = _mm512_setzero_si512();
-    __m512i up = _mm512_shldi_epi64(line, _mm512_alignr_epi64(line, zero, 7), 1);
-    __m512i down =
-        _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), _mm512_set1_epi64(width));
-    __m512i new = wide_blend(line, up, head + 1, stop + 1);
-    new = wide_blend(new, down, low - width, high - width);
-    new = wide_blend(new, wide_at(remainder, high - width), high - width, high);
-    new = _mm512_or_si512(new, wide_at(1, head));
-    _mm512_storeu_si512(at, new);
+FOR_AVX512 static inline __m512i wide_shift(__m512i line, int places, bool up) {
+    const __m512i zero = _mm512_setzero_si512(), by = _mm512_set1_epi64(places);
+    __m512i higher = _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, zero, 7), by);
+    __m512i lower = _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), by);
+    return _mm512_mask_mov_epi64(lower, (__mmask8)-up, higher);
 }
-FOR_AVX512 static inline void splice_back_wide(uint8_t *at, int head, int gap, int low, int high,
-                                               int width, uint64_t remainder) {
-    __m512i line = _mm512_loadu_si512(at), zero = _mm512_setzero_si512();
-    __m512i down = _mm512_shrdi_epi64(line, _mm512_alignr_epi64(zero, line, 1), 1);
-    __m512i up =
-        _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, zero, 7), _mm512_set1_epi64(width));
-    __m512i new = wide_blend(line, down, gap, head - 1);
-    new = wide_blend(new, up, low + width, high + width);
-    new = wide_blend(new, wide_at(remainder, low), low, low + width);
-    new = _mm512_or_si512(new, wide_at(1, head - 1));
+FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, unsigned head, unsigned stop,
+                                          unsigned low, unsigned high, unsigned width,
+                                          uint64_t remainder) {
+    __m512i line = _mm512_loadu_si512(at);
+    __m512i header = wide_shift(line, 1, !back), body = wide_shift(line, (int)width, back);
+    int from = (int)pick(back, stop, head + 1), to = (int)pick(back, head - 1, stop + 1);
+    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
+    __m512i new = wide_blend(line, header, from, to);
+    new = wide_blend(new, body, (int)low + moved, (int)high + moved);
+    new = wide_blend(new, wide_at(remainder, place), place, place + (int)width);
+    _mm512_storeu_si512(at, _mm512_or_si512(new, wide_at(1, (int)head - back)));
+}
+/* The body alone; some bits of the first word are flipped as well. */
+FOR_AVX512 static inline void splice_body_wide(uint8_t *at, uint64_t flip, bool back, unsigned low,
+                                               unsigned high, unsigned width, uint64_t remainder) {
+    __m512i line = _mm512_loadu_si512(at);
+    line = _mm512_xor_si512(line, _mm512_maskz_set1_epi64(1, (long long)flip));
+    __m512i body = wide_shift(line, (int)width, back);
+    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
+    __m512i new = wide_blend(line, body, (int)low + moved, (int)high + moved);
+    new = wide_blend(new, wide_at(remainder, place), place, place + (int)width);
     _mm512_storeu_si512(at, new);
 }
 #else
-#define splice_in_wide(...) ((void)0)
-#define splice_back_wide(...) ((void)0)
+#define splice_wide(...) ((void)0)
+#define splice_body_wide(...) ((void)0)
 #endif
+
+HOT void splice_body(uint8_t *line, bool back, unsigned low, unsigned high, unsigned width,
+                     uint64_t remainder) {
+    if (back) move_up(line, low, high, width);
+    else move_down(line, low, high, width);
+    put_bits(line, back ? low : high - width, width, remainder);
+}
+
+/* A bit goes from a word, and a 1 comes in at a place of what is left. */
+HOT uint64_t change_header(uint64_t word, unsigned out, unsigned in) {
+    uint64_t below = (UINT64_C(1) << out) - 1, before = (UINT64_C(1) << in) - 1;
+    word = (word & below) | (word >> 1 & ~below);
+    return (word & before) | (word & ~before) << 1 | UINT64_C(1) << in;
+}
 
 /* The one change that a line knows: a 1 comes into the header at bit `head`, the
  * header bits from there up to `stop` move up by one; a remainder comes in at the
- * top of the body bits [low, high), and these move down by its width. */
-HOT void splice_in(uint8_t *line, unsigned head, unsigned stop, unsigned low, unsigned high,
-                   unsigned width, uint64_t remainder, cpu_kind cpu) {
-    if (cpu == CPU_AVX512) {
-        splice_in_wide(line, (int)head, (int)stop, (int)low, (int)high, (int)width, remainder);
-        return;
+ * top of the body bits [low, high), and these move down by its width. Or `back`, with
+ * the gap on the other side: the header bits (stop, head) move down by one, and the
+ * body bits up by the width. A header of one word is changed as such. */
+HOT void splice(uint8_t *line, unsigned words, bool back, unsigned head, unsigned stop,
+                unsigned low, unsigned high, unsigned width, uint64_t remainder, cpu_kind cpu) {
+    if (words == 1) {
+        uint64_t word = get_word(line, 0), new = change_header(word, stop, head - back);
+        if (cpu == CPU_AVX512) {
+            splice_body_wide(line, word ^ new, back, low, high, width, remainder);
+        } else {
+            put_word(line, 0, new);
+            splice_body(line, back, low, high, width, remainder);
+        }
+    } else if (cpu == CPU_AVX512) {
+        splice_wide(line, back, head, stop, low, high, width, remainder);
+    } else {
+        if (back) move_down(line, stop + 1, head, 1);
+        else move_up(line, head, stop, 1);
+        put_bits(line, head - back, 1, 1);
+        splice_body(line, back, low, high, width, remainder);
     }
-    move_up(line, head, stop, 1);
-    put_bits(line, head, 1, 1);
-    move_down(line, low, high, width);
-    put_bits(line, high - width, width, remainder);
-}
-
-/* The same with the gap on the other side: header bits (gap, head) move down by
- * one, body bits [low, high) move up by the width. */
-HOT void splice_back(uint8_t *line, unsigned head, unsigned gap, unsigned low, unsigned high,
-                     unsigned width, uint64_t remainder, cpu_kind cpu) {
-    if (cpu == CPU_AVX512) {
-        splice_back_wide(line, (int)head, (int)gap, (int)low, (int)high, (int)width, remainder);
-        return;
-    }
-    move_down(line, gap + 1, head, 1);
-    put_bits(line, head - 1, 1, 1);
-    move_up(line, low, high, width);
-    put_bits(line, low, width, remainder);
 }
 
 #if defined(__x86_64__)
@@ -301,11 +346,10 @@ HOT uint64_t get_tag(const uint8_t *line, unsigned n, unsigned i) {
 #if defined(__x86_64__)
 FOR_AVX512 static inline bool find_tag_wide(const uint8_t *line, unsigned n, uint64_t tag) {
     __m512i all = _mm512_loadu_si512(line);
-    if (n > WORDS_MOST)
-        return _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)(tag >> 32))) >> 1 &
-               ((1u << n) - 1);
     __m512i differ = _mm512_xor_si512(all, _mm512_set1_epi64((long long)tag));
-    return _mm512_testn_epi64_mask(differ, _mm512_set1_epi64(-256)) & ((1u << n) - 1);
+    unsigned words = _mm512_testn_epi64_mask(differ, _mm512_set1_epi64(-256));
+    unsigned halves = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)(tag >> 32))) >> 1;
+    return (n > WORDS_MOST ? halves : words) & ((1u << n) - 1);
 }
 #else
 #define find_tag_wide(...) false
@@ -321,6 +365,15 @@ HOT bool find_tag(const uint8_t *line, unsigned n, uint64_t tag, cpu_kind cpu) {
         for (unsigned i = 0; i < WORDS_MOST; i++)
             found |= (unsigned)((get_word(line, i) ^ tag) >> 8 == 0) << i;
     return found & ((1u << n) - 1);
+}
+
+/* Put a tag after n others, where the way of being flat stays the same; which one that
+ * is is hard to guess. A half word is written with the one before it. */
+HOT void put_tag(uint8_t *line, unsigned n, uint64_t tag) {
+    uint64_t half = -(uint64_t)(n > WORDS_MOST);
+    uint8_t *at = line + (half ? 4 : 8) * n;
+    uint64_t kept = half >> 32;
+    store64(at, (load64(at) & kept) | (tag & ~kept));
 }
 
 typedef struct {
@@ -356,16 +409,30 @@ HOT list_place find_list(const uint8_t *line, const line_shape *shape, unsigned 
 
 HOT unsigned remainder_at(unsigned i, unsigned width) { return LINE_BITS - (i + 1) * width; }
 
+/* Where remainder i is or, after the last, might be. */
+HOT unsigned place_in_body(unsigned i, unsigned width) {
+    return LINE_BITS - least((i + 1) * width, LINE_BITS);
+}
+
+/* Whether the first two entries of a list hold a remainder, as two bits; entries that it
+ * does not have count for nothing. */
+HOT unsigned match_two(const uint8_t *line, const shared_form *form, unsigned first, unsigned width,
+                       uint64_t remainder) {
+    unsigned next = place_in_body(first + 1, width);
+    if (form->in_pairs) {
+        uint64_t two = get_bits(line, next, 2 * width);
+        return (unsigned)(two >> width == remainder) |
+               (unsigned)((two & low_mask(width)) == remainder) << 1;
+    }
+    return (unsigned)(get_bits(line, place_in_body(first, width), width) == remainder) |
+           (unsigned)(get_bits(line, next, width) == remainder) << 1;
+}
+
 /* The place in the list of a remainder, or its length if it is not there. Two are
  * compared at once: most lists are no longer, and how short is hard to guess. */
-HOT unsigned find_remainder(const uint8_t *line, list_place place, unsigned width,
-                            uint64_t remainder) {
-    unsigned found = 0;
-    for (unsigned j = 0; j < 2; j++) {
-        unsigned below = (place.first + j + 1) * width;
-        unsigned at = below < LINE_BITS ? LINE_BITS - below : 0;
-        found |= (unsigned)(get_bits(line, at, width) == remainder) << j;
-    }
+HOT unsigned find_remainder(const uint8_t *line, const shared_form *form, list_place place,
+                            unsigned width, uint64_t remainder) {
+    unsigned found = match_two(line, form, place.first, width, remainder);
     found &= (1u << (place.length < 2 ? place.length : 2)) - 1;
     if (found) return (unsigned)__builtin_ctz(found);
     unsigned j = 2;
@@ -376,66 +443,96 @@ HOT unsigned find_remainder(const uint8_t *line, list_place place, unsigned widt
 }
 
 /* One more entry: `at` is its place in the line, `head` its list's header bit. */
-HOT void insert_entry(uint8_t *line, const line_shape *shape, unsigned n, unsigned width,
-                      unsigned head, unsigned at, uint64_t remainder, cpu_kind cpu) {
-    splice_in(line, head, shape->code_bits + shape->shared.lists + n, LINE_BITS - n * width,
-              LINE_BITS - at * width, width, remainder, cpu);
+HOT void insert_entry(uint8_t *line, const line_shape *shape, unsigned words, unsigned n,
+                      unsigned width, unsigned head, unsigned at, uint64_t remainder,
+                      cpu_kind cpu) {
+    splice(line, words, false, head, shape->code_bits + shape->shared.lists + n,
+           LINE_BITS - n * width, LINE_BITS - at * width, width, remainder, cpu);
 }
 
 /* Entry `out`, whose header bit is `bit`, goes; a new one comes in at `at`. */
-HOT void exchange_entry(uint8_t *line, unsigned width, unsigned head, unsigned at, unsigned bit,
-                        unsigned out, uint64_t remainder, cpu_kind cpu) {
-    if (bit >= head && out < at) at = out; /* the head of its own list: take its place */
-    if (out >= at)
-        splice_in(line, head, bit, LINE_BITS - out * width, LINE_BITS - at * width, width,
-                  remainder, cpu);
-    else
-        splice_back(line, head, bit, LINE_BITS - at * width, LINE_BITS - (out + 1) * width, width,
-                    remainder, cpu);
+HOT void exchange_entry(uint8_t *line, unsigned words, unsigned width, unsigned head, unsigned at,
+                        unsigned bit, unsigned out, uint64_t remainder, cpu_kind cpu) {
+    at = pick((bit >= head) & (out < at), out, at); /* the head of its own list: its place */
+    bool back = out < at;
+    unsigned low = pick(back, at, out), high = pick(back, out + 1, at);
+    splice(line, words, back, head, bit, LINE_BITS - low * width, LINE_BITS - high * width, width,
+           remainder, cpu);
 }
 
 /* Move entry `from` of a list up to place `to` of the line. */
-HOT void promote(uint8_t *line, list_place place, unsigned from, unsigned to, unsigned width,
-                 uint64_t remainder, cpu_kind cpu) {
-    splice_in(line, place.head, place.head, LINE_BITS - from * width, LINE_BITS - to * width, width,
-              remainder, cpu);
+HOT void promote(uint8_t *line, unsigned from, unsigned to, unsigned width, uint64_t remainder,
+                 cpu_kind cpu) {
+    unsigned low = LINE_BITS - from * width, high = LINE_BITS - to * width;
+    if (cpu == CPU_AVX512) splice_body_wide(line, 0, false, low, high, width, remainder);
+    else splice_body(line, false, low, high, width, remainder);
+}
+
+/* Remainders, the first bits of so many words, in their order to the top of a line. */
+HOT void pack_remainders(uint64_t words[8], const uint64_t *rests, unsigned n, unsigned width) {
+    unsigned k = 7, room = 64;
+    uint64_t word = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t remainder = rests[i] >> (64 - width);
+        if (room < width) {
+            words[k--] |= word | remainder >> (width - room);
+            room += 64, word = 0;
+        }
+        room -= width;
+        word |= remainder << room;
+    }
+    words[k] |= word;
 }
 
 /* Cut all remainders from one width to a smaller one. */
 HOT void shorten_here(uint8_t *line, unsigned n, unsigned from, unsigned to) {
-    uint64_t new[9] = {0};
-    for (unsigned i = 0, at = LINE_BITS - to; i < n; i++, at -= to) {
-        uint64_t remainder = get_bits(line, remainder_at(i, from), from) >> (from - to);
-        new[at / 64] |= remainder << at % 64;
-        new[at / 64 + 1] |= remainder >> 1 >> (63 - at % 64);
-    }
+    uint64_t rests[ENTRIES_MAX], words[8] = {0};
+    for (unsigned i = 0; i < n; i++)
+        rests[i] = get_bits(line, remainder_at(i, from), from) << (64 - from);
+    pack_remainders(words, rests, n, to);
     for (unsigned k = 0; k < 8; k++) {
         uint64_t body = from_place((int)(LINE_BITS - n * to) - 64 * (int)k);
-        put_word(line, k, (get_word(line, k) & ~body) | new[k]);
+        put_word(line, k, (get_word(line, k) & ~body) | words[k]);
     }
 }
 
 NOT_HERE(void, shorten, (uint8_t * line, unsigned n, unsigned from, unsigned to),
          (line, n, from, to))
 
-/* The first end of a list (a 1 with a 0 after it) at or after header bit `start`,
- * round the corner if need be. With `long_only` lists of one entry do not count,
- * unless there are no others. */
-HOT unsigned next_end(const uint8_t *line, const line_shape *shape, unsigned n, unsigned start,
-                      bool long_only) {
-    unsigned words = header_words(shape, n), k = start / 64;
-    uint64_t beyond =
-        from_place((int)(shape->code_bits + shape->shared.lists + n) - 64 * ((int)words - 1));
-    uint64_t from = ~low_mask(start % 64), alone = long_only ? 0 : ~UINT64_C(0);
+/* The ends of lists in word k of a header, a 1 with a 0 after it: of all lists, and of
+ * those of several entries. */
+typedef struct {
+    uint64_t all, of_several;
+} list_ends;
+
+HOT list_ends ends_in(const uint8_t *line, const line_shape *shape, unsigned n, unsigned k) {
+    unsigned end = shape->code_bits + shape->shared.lists + n;
+    uint64_t word = get_word(line, k), after = get_word(line, (k + 1) & 7);
+    uint64_t before = k ? get_word(line, k - 1) >> 63 : 0;
+    word &= ~from_place((int)end - 64 * (int)k);
+    if (k == 0) word &= ~low_mask(shape->code_bits);
+    uint64_t all = word & ~(word >> 1 | after << 63);
+    return (list_ends){all, all & (word << 1 | before)};
+}
+
+/* The first end of a list at or after header bit `start`, round the corner if need be.
+ * With `long_only` lists of one entry do not count, unless there are no others. */
+HOT unsigned next_end(const uint8_t *line, const line_shape *shape, unsigned words, unsigned n,
+                      unsigned start, bool long_only) {
+    unsigned k = start / 64;
+    uint64_t from = ~low_mask(start % 64);
+    if (words == 1) { /* without a branch, as there are many outcomes */
+        list_ends ends = ends_in(line, shape, n, 0);
+        uint64_t wanted = pick64(long_only, ends.of_several, ends.all);
+        uint64_t last = pick64(wanted != 0, wanted, ends.all);
+        return (unsigned)__builtin_ctzll(pick64((wanted & from) != 0, wanted & from, last));
+    }
     for (unsigned turn = 0; turn <= 2 * words + 1; turn++) {
-        uint64_t word = get_word(line, k), after = get_word(line, (k + 1) & 7);
-        uint64_t before = k ? get_word(line, k - 1) >> 63 : 0;
-        if (k == 0) word &= ~low_mask(shape->code_bits);
-        if (k == words - 1) word &= ~beyond;
-        uint64_t ends = word & ~(word >> 1 | after << 63) & (word << 1 | before | alone) & from;
-        if (ends) return 64 * k + (unsigned)__builtin_ctzll(ends);
+        list_ends ends = ends_in(line, shape, n, k);
+        uint64_t wanted = (long_only ? ends.of_several : ends.all) & from;
+        if (wanted) return 64 * k + (unsigned)__builtin_ctzll(wanted);
         from = ~UINT64_C(0);
-        if (turn >= words) alone = from;
+        if (turn >= words) long_only = false;
         k = k + 1 < words ? k + 1 : 0;
     }
     return 0;
@@ -455,70 +552,133 @@ HOT unsigned entries_before(const uint8_t *line, const line_shape *shape, unsign
 
 /* ---- the ordered form ---- */
 
-typedef struct {
-    uint8_t *at;    /* the one or two words that hold the group */
-    unsigned shift; /* where it begins in them, less than 64 */
-} group_place;
-
-HOT const group_shape *shape_of(const ordered_form *form, unsigned group) {
-    return &form->shape[group >= form->wide];
-}
-HOT group_place find_group(const ordered_form *form, const line_shape *shape, const uint8_t *line,
-                           unsigned group) {
-    unsigned narrow = group > form->wide ? group - form->wide : 0;
-    unsigned at = shape->code_bits + (group * form->slots - narrow) * form->bits;
-    unsigned last = form->one_word ? 56 : 48, byte = at / 8 < last ? at / 8 : last;
-    return (group_place){(uint8_t *)(uintptr_t)line + byte, at - 8 * byte};
-}
-
 HOT wide_word wide_mask(unsigned count) { return ((wide_word)1 << count) - 1; }
-HOT wide_word load_two(const uint8_t *at) { return load64(at) | (wide_word)load64(at + 8) << 64; }
-/* Shifts by less than 64: compilers must assume more and are slow about it. */
-HOT wide_word shift_up(wide_word x, unsigned by) {
-    uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
-    return (wide_word)(high << by | low >> 1 >> (63 - by)) << 64 | low << by;
+HOT two_words two_of(wide_word x) { return (two_words){(uint64_t)x, (uint64_t)(x >> 64)}; }
+HOT two_words load_two(const uint8_t *at) { return (two_words){load64(at), load64(at + 8)}; }
+HOT void store_two(uint8_t *at, two_words x) {
+    store64(at, x.low);
+    store64(at + 8, x.high);
 }
-HOT wide_word shift_down(wide_word x, unsigned by) {
-    uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
-    return (wide_word)(high >> by) << 64 | (low >> by | high << 1 << (63 - by));
+/* By less than 64 places. */
+HOT two_words shift_up(two_words x, unsigned by) {
+    return (two_words){x.low << by, x.high << by | x.low >> 1 >> (63 - by)};
+}
+HOT two_words shift_down(two_words x, unsigned by) {
+    return (two_words){x.low >> by | x.high << 1 << (63 - by), x.high >> by};
+}
+
+HOT two_words read_group(const ordered_form *form, const uint8_t *line, unsigned group) {
+    group_place place = form->place[group];
+    const group_shape *shape = &form->shape[place.narrow];
+    if (form->one_word) {
+        uint64_t slots = load64(line + place.byte) >> place.shift & shape->all.low;
+        return (two_words){slots, 0};
+    }
+    two_words slots = shift_down(load_two(line + place.byte), place.shift);
+    return (two_words){slots.low & shape->all.low, slots.high & shape->all.high};
+}
+
+/* A fingerprint in every slot. */
+HOT two_words everywhere(const group_shape *shape, uint64_t fingerprint) {
+    two_words x = two_of((wide_word)shape->ones.low * fingerprint);
+    x.high += shape->ones.high * fingerprint;
+    return x;
+}
+
+/* The top bit of the first slot in which two groups agree, perhaps of later ones. All
+ * slots are compared at once: one that is zero after the exclusive or borrows from its
+ * top bit. Slots above the first such one may do so wrongly, but only the first is
+ * looked at. */
+HOT two_words match_slot(two_words a, two_words b, const group_shape *shape) {
+    uint64_t low = a.low ^ b.low, high = a.high ^ b.high;
+    uint64_t borrow = low < shape->ones.low;
+    return (two_words){(low - shape->ones.low) & ~low & shape->tops.low,
+                       (high - shape->ones.high - borrow) & ~high & shape->tops.high};
+}
+
+HOT bool test_group(const ordered_form *form, const uint8_t *line, unsigned group,
+                    uint64_t fingerprint) {
+    const group_shape *shape = &form->shape[form->place[group].narrow];
+    two_words match =
+        match_slot(read_group(form, line, group), everywhere(shape, fingerprint), shape);
+    return (match.low | match.high) != 0;
+}
+
+/* The bits of one word where a mask is set, and of another where not. */
+HOT uint64_t choose(uint64_t mask, uint64_t set, uint64_t unset) {
+    return unset ^ (mask & (set ^ unset));
 }
 
 /* Offer a fingerprint to a group: on a hit it moves to the front, a new one enters
- * in the middle and the last one falls out; what stood between moves on by a slot.
- *
- * All slots are compared at once: one that is zero after the exclusive or borrows
- * from its top bit. Slots above the first such one may do so wrongly, but only the
- * first is looked at. The type decides between one word and two. */
-#define DEFINE_GROUP(suffix, word, load, up, down)                                                 \
-    HOT word match_slot_##suffix(word slots, word ones, unsigned bits, uint64_t fingerprint) {     \
-        word differ = slots ^ (ones * fingerprint);                                                \
-        word zero = (differ - ones) & ~differ & up(ones, bits - 1);                                \
-        return zero ? zero ^ (zero - 1) : 0; /* that slot and all below */                         \
-    }                                                                                              \
-    HOT word group_slots_##suffix(group_place place, const group_shape *shape) {                   \
-        return down(load(place.at), place.shift) & (word)shape->all;                               \
-    }                                                                                              \
-    HOT bool offer_group_##suffix(group_place place, const ordered_form *form,                     \
-                                  const group_shape *shape, uint64_t fingerprint) {                \
-        word two = load(place.at), slots = down(two, place.shift) & (word)shape->all;              \
-        word upto = match_slot_##suffix(slots, (word)shape->ones, form->bits, fingerprint);        \
-        word fresh = fingerprint, changed = upto ? upto : (word)shape->entered;                    \
-        if (!upto) fresh = up(fresh, shape->enter_at);                                             \
-        word moved = (up(slots & changed, form->bits) & changed) | fresh;                          \
-        moved = (slots & ~changed) | ((moved & changed));                                          \
-        two ^= up(slots ^ moved, place.shift);                                                     \
-        store_##suffix(place.at, two);                                                             \
-        return upto != 0;                                                                          \
-    }
-HOT uint64_t up_one(uint64_t x, unsigned by) { return x << by; }
-HOT uint64_t down_one(uint64_t x, unsigned by) { return x >> by; }
-HOT void store_one(uint8_t *at, uint64_t x) { store64(at, x); }
-HOT void store_two(uint8_t *at, wide_word x) {
-    store64(at, (uint64_t)x);
-    store64(at + 8, (uint64_t)(x >> 64));
+ * at its slot and the last one falls out; what stood between moves on by a slot. No
+ * branch depends on the outcome, as it is hard to guess. */
+HOT bool offer_group_two(uint8_t *at, unsigned shift, unsigned bits, const group_shape *shape,
+                         uint64_t fingerprint) {
+    two_words both = load_two(at), slots = shift_down(both, shift);
+    slots.low &= shape->all.low, slots.high &= shape->all.high;
+    two_words fresh = everywhere(shape, fingerprint), match = match_slot(slots, fresh, shape);
+    uint64_t hit = -(uint64_t)((match.low | match.high) != 0);
+    uint64_t only_high = -(uint64_t)(match.low == 0);
+    two_words changed = {
+        choose(hit, match.low ^ (match.low - 1), shape->entered.low),
+        choose(hit, (match.high ^ (match.high - 1)) & only_high, shape->entered.high)};
+    two_words moved =
+        shift_up((two_words){slots.low & changed.low, slots.high & changed.high}, bits);
+    moved.low =
+        (moved.low & changed.low) | (fresh.low & choose(hit, low_mask(bits), shape->entry.low));
+    moved.high = (moved.high & changed.high) | (fresh.high & ~hit & shape->entry.high);
+    two_words flip = shift_up((two_words){(slots.low ^ moved.low) & changed.low,
+                                          (slots.high ^ moved.high) & changed.high},
+                              shift);
+    store_two(at, (two_words){both.low ^ flip.low, both.high ^ flip.high});
+    return hit;
 }
-DEFINE_GROUP(one, uint64_t, load64, up_one, down_one)
-DEFINE_GROUP(two, wide_word, load_two, shift_up, shift_down)
+HOT bool offer_group_one(uint8_t *at, unsigned shift, unsigned bits, const group_shape *shape,
+                         uint64_t fingerprint) {
+    uint64_t word = load64(at), slots = word >> shift & shape->all.low;
+    uint64_t fresh = shape->ones.low * fingerprint, differ = slots ^ fresh;
+    uint64_t match = (differ - shape->ones.low) & ~differ & shape->tops.low;
+    uint64_t hit = -(uint64_t)(match != 0);
+    uint64_t changed = choose(hit, match ^ (match - 1), shape->entered.low);
+    uint64_t moved = ((slots & changed) << bits & changed) |
+                     (fresh & choose(hit, low_mask(bits), shape->entry.low));
+    store64(at, word ^ ((slots ^ moved) & changed) << shift);
+    return hit;
+}
+#if defined(__x86_64__)
+/* The same with the whole line in one register. */
+FOR_AVX512 static inline bool offer_group_wide(uint8_t *at, int first, const ordered_form *form,
+                                               const group_shape *shape, uint64_t fingerprint) {
+    __m512i line = _mm512_loadu_si512(at), fresh = _mm512_set1_epi64((long long)fingerprint);
+    __m512i bytes =
+        _mm512_add_epi8(_mm512_loadu_si512(form->lane_bytes), _mm512_set1_epi8((char)(first / 8)));
+    __m512i shift =
+        _mm512_add_epi64(_mm512_loadu_si512(form->lane_shift), _mm512_set1_epi64(first % 8));
+    __m512i slots = _mm512_srlv_epi64(_mm512_permutexvar_epi8(bytes, line), shift);
+    slots = _mm512_and_si512(slots, _mm512_set1_epi64((long long)low_mask(form->bits)));
+    unsigned match = _mm512_cmpeq_epi64_mask(slots, fresh) & ((1u << shape->slots) - 1);
+    int bits = (int)form->bits, miss = -(match == 0);
+    int from = first + bits * ((int)shape->enter & miss);
+    int to = first + bits * (__builtin_ctz(match | 1u << (shape->slots - 1)) + 1);
+    __m512i new = wide_blend(line, wide_shift(line, bits, true), from, to);
+    new = wide_blend(new, wide_at(fingerprint, from), from, from + bits);
+    _mm512_storeu_si512(at, new);
+    return match != 0;
+}
+#else
+#define offer_group_wide(...) false
+#endif
+
+HOT bool offer_group(const ordered_form *form, uint8_t *line, unsigned group, uint64_t fingerprint,
+                     cpu_kind cpu) {
+    group_place place = form->place[group];
+    const group_shape *shape = &form->shape[place.narrow];
+    uint8_t *at = line + place.byte;
+    if (cpu == CPU_AVX512 && form->in_lanes)
+        return offer_group_wide(line, 8 * place.byte + place.shift, form, shape, fingerprint);
+    return form->one_word ? offer_group_one(at, place.shift, form->bits, shape, fingerprint)
+                          : offer_group_two(at, place.shift, form->bits, shape, fingerprint);
+}
 
 /* Where a value begins again: the middle of what entry (part, bits) stands for. */
 HOT uint64_t value_of(unsigned part, unsigned parts, uint64_t prefix, unsigned bits) {

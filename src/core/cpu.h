@@ -1,0 +1,44 @@
+/* cpu.h - code compiled for what the processor at hand can do.
+ *
+ * A loop that is worth it is written once, as an inline function, and compiled
+ * once for each kind of processor: by functions marked FOR_AVX2 and FOR_AVX512
+ * that do nothing but call it, and one without a mark. weir__cpu() says which of
+ * them to call. The answers are the same.
+ */
+#ifndef WEIR_CORE_CPU_H
+#define WEIR_CORE_CPU_H
+
+/* Inlined into its caller, and so compiled for the caller's processor. */
+#define HOT static inline __attribute__((always_inline))
+
+typedef enum { CPU_ANY, CPU_AVX2, CPU_AVX512 } cpu_kind;
+
+#if defined(__x86_64__)
+#define FOR_AVX2 __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2")))
+#define FOR_AVX512                                                                                 \
+    __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2,avx512f,avx512bw,avx512dq,avx512vl,"         \
+                          "avx512vbmi,avx512vbmi2")))
+static inline cpu_kind weir__cpu(void) {
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")) return CPU_ANY;
+    if (!__builtin_cpu_supports("avx512vbmi2") || !__builtin_cpu_supports("avx512vbmi") ||
+        !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return CPU_AVX2;
+    return CPU_AVX512;
+}
+#else
+#define FOR_AVX2
+#define FOR_AVX512
+static inline cpu_kind weir__cpu(void) { return CPU_ANY; }
+#endif
+
+/* Makes the function NAME of NAME_all, which is HOT: compiled for any processor
+ * and for newer ones, the one that suits is called. */
+#define FOR_EACH_CPU(type, name, parameters, arguments)                                            \
+    FOR_AVX2 static type name##_avx2 parameters { return name##_all arguments; }                   \
+    static type name##_any parameters { return name##_all arguments; }                             \
+    static type name parameters {                                                                  \
+        return weir__cpu() >= CPU_AVX2 ? name##_avx2 arguments : name##_any arguments;             \
+    }
+
+#endif

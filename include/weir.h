@@ -805,8 +805,13 @@ typedef struct {
     void *context;           /* for key and row */
 } weir_updates;
 
-/* Add a batch: the same as adding its keys one by one. On failure those before
- * err->offset are in, that one and those after it are not. */
+/* Add a batch: the same as adding its keys one by one, with two exceptions.
+ * `top` (also within `window`) counts up to 256 keys of a batch before it looks
+ * for candidates: counts and estimates are the same, but which keys near the
+ * floor it holds, and the floor, can depend on where batches end. With decay=
+ * counters may differ in rounding, and where no times are given all of a batch
+ * has the same time. On failure those before err->offset are in, that one and
+ * those after it are not. */
 WEIR_API weir_status weir_sketch_add_batch(weir_sketch *sketch, const weir_updates *updates,
                                            weir_error *err);
 

@@ -5,6 +5,7 @@ static const lab_experiment *const all[] = {
     lab_exp_stable,
     lab_exp_reservoir,
     lab_exp_importance,
+    lab_exp_pairs,
     lab_exp_ours,
 };
 

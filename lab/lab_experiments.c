@@ -6,6 +6,7 @@ static const lab_experiment *const all[] = {
     lab_exp_reservoir,
     lab_exp_importance,
     lab_exp_count,
+    lab_exp_pairs,
     lab_exp_ours,
 };
 

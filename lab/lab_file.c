@@ -1,4 +1,4 @@
-/* lab_file.c - ids from the lines of a file, plain or compressed with zstd.
+/* lab_file.c - ids or texts from the lines of a file, plain or compressed with zstd.
  *
  * The id of a line is XXH3 of its key: the line without its end, or the chosen
  * columns one by one, each hashed with the hash of those before it as the seed.
@@ -159,6 +159,21 @@ static uint64_t columns_id(const lab_recipe *r, const char *line, size_t length)
     return id;
 }
 
+/* Columns first..last of a line, as they stand there. */
+static const char *columns_text(const lab_recipe *r, const char *line, size_t *length) {
+    const char *end = line + *length, *from = end;
+    for (int column = 1; r->last && line <= end; column++) {
+        const char *stop = memchr(line, r->split, (size_t)(end - line));
+        if (!stop) stop = end;
+        if (column == r->first) from = line;
+        if (column == r->last) end = stop;
+        line = stop + 1;
+    }
+    if (!r->last) return line;
+    *length = (size_t)(end - from);
+    return from;
+}
+
 static uint64_t line_id(const lab_recipe *r, const char *line, size_t length) {
     return r->last ? columns_id(r, line, length) : XXH3_64bits(line, length);
 }
@@ -200,6 +215,11 @@ size_t lab_file_next(lab_file *f, uint64_t *ids, uint64_t *tags, size_t n) {
     return done;
 }
 
+const char *lab_file_text(lab_file *f, size_t *length) {
+    const char *line = next_line(f, length);
+    return line ? columns_text(&f->recipe, line, length) : NULL;
+}
+
 /* zstd by its magic number, not by the file's name. */
 static weir_status detect(lab_file *f, const char *path, weir_error *err) {
     static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
@@ -232,6 +252,12 @@ weir_status lab_file_new(lab_file **out, const char *path, const lab_recipe *rec
     if (status) lab_file_free(f);
     else *out = f;
     return status;
+}
+
+weir_status lab_real_open(lab_file **out, const lab_real *real, weir_error *err) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", lab_data_dir(), real->file);
+    return lab_file_new(out, path, &real->recipe, err);
 }
 
 void lab_file_free(lab_file *f) {

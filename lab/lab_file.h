@@ -1,4 +1,4 @@
-/* lab_file.h - ids from the lines of a file; used by lab_stream.c alone. */
+/* lab_file.h - the lines of a file, as ids (for lab_stream.c) or as text. */
 #ifndef LAB_FILE_H
 #define LAB_FILE_H
 
@@ -25,11 +25,19 @@ typedef struct {
 
 const lab_real *lab_real_find(const char *name);
 
+/* Open its file. */
+weir_status lab_real_open(lab_file **out, const lab_real *real, weir_error *err);
+
 weir_status lab_file_new(lab_file **out, const char *path, const lab_recipe *recipe,
                          weir_error *err);
 void lab_file_free(lab_file *file);
 /* tags: of requests; NULL if they are not wanted. */
 size_t lab_file_next(lab_file *file, uint64_t *ids, uint64_t *tags, size_t n);
+
+/* The text of the next line's columns first..last, without its end; NULL past the
+ * last line. It lives until the next call. */
+const char *lab_file_text(lab_file *file, size_t *length);
+
 weir_status lab_file_check(const lab_file *file, weir_error *err);
 
 #endif

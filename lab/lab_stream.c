@@ -215,12 +215,6 @@ static size_t file_next(lab_stream *s, uint64_t *ids, size_t n) {
     return lab_file_next(s->file, ids, s->tags, n);
 }
 
-static weir_status real_open(lab_stream *s, const lab_real *real, weir_error *err) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", lab_data_dir(), real->file);
-    return lab_file_new(&s->file, path, &real->recipe, err);
-}
-
 /* --- the table of kinds and the parsing of specs -------------------------------- */
 
 #define FIELD(name) offsetof(stream_settings, name)
@@ -350,7 +344,7 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
     if (real)
         return options
                    ? lab_error(err, WEIR_ERR_SPEC, options - spec, "'%s' takes no options", spec)
-                   : real_open(s, real, err);
+                   : lab_real_open(&s->file, real, err);
     while (options && *options) {
         char *next = strchr(options, ',');
         if (next) *next++ = 0;

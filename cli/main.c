@@ -14,8 +14,9 @@
 #include "progress.h"
 #include "weir.h"
 
-const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_pairs, &cmd_plan, &cmd_inspect,
-                                           &cmd_merge, &cmd_lab,   &cmd_help, NULL};
+const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_count,   &cmd_pairs,
+                                           &cmd_plan,  &cmd_inspect, &cmd_merge,
+                                           &cmd_lab,   &cmd_help,    NULL};
 
 /* One process, one voice: the only state that the commands share. */
 static const char *speaker;

@@ -109,9 +109,6 @@ uint64_t count_set_memory(const count_set *set);
 /* The name of a part in a snapshot. */
 const char *count_part_name(count_part part);
 
-/* The full spec of a sketch; the caller frees it. NULL if memory is out. */
-char *count_sketch_spec(const weir_sketch *sketch);
-
 /* Save to and load from a state file. A file that does not fit is refused. */
 typedef struct {
     uint64_t records, missing, bad;

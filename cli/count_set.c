@@ -13,6 +13,7 @@
 
 #include "cli.h"
 #include "count.h"
+#include "report.h"
 #include "run_note.h"
 
 enum { PANES = 16, K_MOST = 10000000 };
@@ -116,14 +117,21 @@ static bool counts_weights(count_part part) {
     return part == PART_KEYS || part == PART_SIGNED || part == PART_INTEGERS;
 }
 
-/* Memory for a part; of a group, little. */
+/* Memory where none was given: of a group little; ranges need more than counts, as they
+ * count at every level. NULL: what the kind takes. */
+static const char *usual_memory(const count_settings *s, count_part part) {
+    static const char *const small[PARTS] = {"64K", "64K", "4K", "256K", NULL};
+    bool long_list = part == PART_KEYS && s->top > 100;
+    if (s->group) return long_list ? NULL : small[part];
+    return part == PART_INTEGERS ? "4M" : NULL;
+}
+
 static int put_memory(char *spec, const count_settings *s, count_part part, bool alone) {
     char own[SPEC_SIZE];
     if (!s->memory) {
-        if (!s->group || spec_get(spec, "memory", own, sizeof own) || s->error) return EXIT_DONE;
-        static const char *const small[PARTS] = {"64K", "64K", "4K", "256K", NULL};
-        return put(spec, "--memory", "memory",
-                   part == PART_KEYS && s->top > 100 ? NULL : small[part]);
+        bool sized = s->error || s->sketch_count || s->window;
+        if (sized || spec_get(spec, "memory", own, sizeof own)) return EXIT_DONE;
+        return put(spec, "--memory", "memory", usual_memory(s, part));
     }
     if (part == PART_SAMPLE || (!counts_weights(part) && !alone)) return EXIT_DONE;
     return put(spec, "--memory", "memory", s->memory);
@@ -170,13 +178,6 @@ int count_specs_make(count_specs *specs, const count_settings *s) {
 
 /* --- sketches ------------------------------------------------------------------------ */
 
-char *count_sketch_spec(const weir_sketch *sketch) {
-    size_t length = weir_sketch_spec(sketch, NULL, 0);
-    char *spec = malloc(length + 1);
-    if (spec) weir_sketch_spec(sketch, spec, length + 1);
-    return spec;
-}
-
 static int make_one(weir_sketch **out, const char *spec) {
     weir_error err;
     if (weir_sketch_new(out, spec, &err) == WEIR_OK) return EXIT_DONE;
@@ -208,7 +209,7 @@ int count_set_like(count_set *set, const count_set *other) {
     memset(set, 0, sizeof *set);
     for (int i = 0; i < PARTS; i++) {
         if (!other->part[i]) continue;
-        char *spec = count_sketch_spec(other->part[i]);
+        char *spec = report_sketch_spec(other->part[i]);
         if (!spec) return cli_error("out of memory");
         int code = make_one(&set->part[i], spec);
         free(spec);
@@ -319,7 +320,7 @@ static int check_saved(const count_settings *s, const count_set *set) {
 
 /* A list of 10 keys cannot become one of 100, nor can a window begin later. */
 static int check_room(const count_settings *s, const count_set *set) {
-    char *spec = set->part[PART_KEYS] ? count_sketch_spec(set->part[PART_KEYS]) : NULL, value[64];
+    char *spec = set->part[PART_KEYS] ? report_sketch_spec(set->part[PART_KEYS]) : NULL, value[64];
     int code = EXIT_DONE;
     uint64_t k;
     if (spec && spec_get(spec, "k", value, sizeof value) && !weir_parse_count(value, &k, NULL) &&

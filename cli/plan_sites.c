@@ -13,8 +13,9 @@ static void print_spec(const weir_sites_question *q, const weir_sites_choice *c,
         snprintf(spec, size, "horizontal:slices=%.0f,of=(recent)", q->sites);
         return;
     }
-    snprintf(spec, size, "vertical:slices=%.0f,live=%u,of=(bloom:layout=classic,k=%u,capacity=%.0f)",
-             q->sites, c->live, c->k, c->keys > 1 ? c->keys : 1);
+    snprintf(spec, size,
+             "vertical:slices=%.0f,live=%u,of=(bloom:layout=classic,k=%u,capacity=%.0f)", q->sites,
+             c->live, c->k, c->keys > 1 ? c->keys : 1);
 }
 
 static void show_row(const weir_sites_question *q, const weir_sites_choice *c) {
@@ -36,8 +37,8 @@ static void show_text(const weir_sites_question *q, const weir_sites_choice *acr
     show_row(q, across);
     show_row(q, down);
     print_spec(q, best, spec, sizeof spec);
-    printf("\nuse %s: while %.0f are lost it calls at most %s of the new records seen", spec, q->lost,
-           weir_print_rate(rate, best->fpr_lost));
+    printf("\nuse %s: while %.0f are lost it calls at most %s of the new records seen", spec,
+           q->lost, weir_print_rate(rate, best->fpr_lost));
     printf(" and lets %s of the repeats pass", weir_print_rate(rate, best->fnr_lost));
     printf("\n\n    weir dedup --memory %s", weir_print_size(size, q->memory));
     printf(" --fpr %s --filter '%s'\n", weir_print_rate(rate, q->fpr), spec);

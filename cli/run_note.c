@@ -424,3 +424,36 @@ bool run_note_keys_fit(const reading *from, const char *text, size_t length, run
     describe(&weight, then, difference, size);
     return false;
 }
+
+void run_note_add_counts(const char *text, size_t length, run_counts *counts) {
+    const note_text note = {text, text + length};
+    run_counts own;
+    get_counts(&note, &own);
+#define ADD(name) counts->name += own.name;
+    COUNTERS(ADD)
+#undef ADD
+}
+
+static bool is_counter(const char *line, size_t length) {
+#define MATCH(name)                                                                                \
+    if (length > sizeof #name - 1 && !memcmp(line, #name "=", sizeof #name)) return true;
+    COUNTERS(MATCH)
+#undef MATCH
+    return false;
+}
+
+char *run_note_joined(const char *text, size_t length, const run_counts *counts,
+                      size_t *new_length) {
+    char *joined = NULL;
+    FILE *out = open_memstream(&joined, new_length);
+    if (!out) return NULL;
+    for (const char *at = text, *stop; at < text + length; at = stop + 1) {
+        stop = memchr(at, '\n', (size_t)(text + length - at));
+        if (!stop) break;
+        if (!is_counter(at, (size_t)(stop - at))) fwrite(at, 1, (size_t)(stop - at) + 1, out);
+    }
+    put_counts(out, counts);
+    if (!fclose(out)) return joined;
+    free(joined);
+    return NULL;
+}

@@ -36,6 +36,11 @@ char *run_note_keys(const char *command, const reading *from, const run_counts *
 bool run_note_keys_fit(const reading *from, const char *note, size_t length, run_counts *counts,
                        char *difference, size_t size);
 
+/* For joined snapshots: add the counts of a note to others; and a note with the sums. */
+void run_note_add_counts(const char *note, size_t length, run_counts *counts);
+char *run_note_joined(const char *note, size_t length, const run_counts *counts,
+                      size_t *new_length);
+
 typedef enum {
     NOTE_FRESH,    /* begin at the start of the input */
     NOTE_CONTINUE, /* go on at *point */

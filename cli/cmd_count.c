@@ -135,7 +135,7 @@ static const opt_entry count_table[] = {
      "A duration has a unit: ms, s, m, h or d (so 10m are minutes and 10M are records). The "
      "window moves in sixteenths, so it may reach back up to a sixteenth too far; its memory is "
      "that of 18 sketches."},
-    {C_DECAY, "decay", 0, OPT_VALUE, "HALF-LIFE", NULL, NULL, G_WINDOW, true,
+    {C_DECAY, "decay", 0, OPT_VALUE, "HALF-LIFE", NULL, NULL, G_WINDOW, false,
      "A record counts half as much after each `1h` or `1M`.",
      "For counts, lists and join sizes: what is recent weighs more. In time or in records."},
     READ_TIME_ROWS,
@@ -152,7 +152,7 @@ static const opt_entry count_table[] = {
     {C_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, G_REPORT, true,
      "Print one JSON object (one a line for groups and --every).", NULL},
     {C_CSV, "csv", 0, OPT_FLAG, NULL, NULL, NULL, G_REPORT, true, "Print rows of CSV.", NULL},
-    {C_PLOT, "plot", 0, OPT_OPTIONAL, "FILE.svg", NULL, NULL, G_REPORT, true,
+    {C_PLOT, "plot", 0, OPT_OPTIONAL, "FILE.svg", NULL, NULL, G_REPORT, false,
      "Draw the list as bars, in the terminal or as SVG.", "The first 40 of it."},
     {C_EXACT, "exact", 0, OPT_OPTIONAL, "SIZE", NULL, "256M", G_REPORT, true,
      "Count exactly as well, and show the error.",
@@ -473,10 +473,10 @@ static const opt_section count_sections[] = {
                  "\n"
                  "Count on every day; and add up what two machines counted:\n"
                  "\n"
-                 "    weir count --seed 7 --state a.weir access.log\n"
-                 "    weir count --seed 7 --state b.weir yesterday.log\n"
-                 "    weir merge -o both.weir a.weir b.weir\n"
-                 "    weir count --state both.weir /dev/null"},
+                 "    weir count --seed 7 --state mon.weir access.log\n"
+                 "    weir count --seed 7 --state tue.weir yesterday.log\n"
+                 "    weir merge -o days.weir mon.weir tue.weir\n"
+                 "    weir count --state days.weir /dev/null"},
     {"JSON",
      "`--json` prints one object on one line; with `--group` one for each group, with `--every` "
      "one each time. Its keys stay; others may be added.\n"

@@ -290,6 +290,6 @@ const opt_command cmd_inspect = {
         "`details`; an audit adds `report`, as in weir-dedup(1); a note of a run adds `values`.",
     .options = inspect_table,
     .sections = inspect_sections,
-    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-merge(1)`",
+    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-count(1)`, `weir-merge(1)`",
     .run = run_inspect,
 };

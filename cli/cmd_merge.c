@@ -211,10 +211,10 @@ static const opt_section merge_sections[] = {
     {"SKETCHES", "The snapshots of `weir count --state` hold sketches: each is added to the one of "
                  "the same name, and the result has counted what all of them have.\n"
                  "\n"
-                 "    weir count --seed 7 --state a.weir a.log\n"
-                 "    weir count --seed 7 --state b.weir b.log\n"
-                 "    weir merge -o both.weir a.weir b.weir\n"
-                 "    weir count --state both.weir /dev/null"},
+                 "    weir count --seed 7 --state one.weir a.log\n"
+                 "    weir count --seed 7 --state two.weir b.log\n"
+                 "    weir merge -o sum.weir one.weir two.weir\n"
+                 "    weir count --state sum.weir /dev/null"},
     {"EXIT STATUS", "= 0\nDone.\n\n"
                     "= 2\nTrouble: one line on standard error says what, and FILE is as it was."},
     {0},
@@ -235,6 +235,6 @@ const opt_command cmd_merge = {
         "otherwise each run draws a seed of its own.",
     .options = merge_table,
     .sections = merge_sections,
-    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-inspect(1)`, `weir-filters(7)`",
+    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-count(1)`, `weir-inspect(1)`, `weir-filters(7)`",
     .run = run_merge,
 };

@@ -124,6 +124,10 @@ static const opt_section main_sections[] = {
                  "\n"
                  "    weir plan --memory 16M --sample access.log\n"
                  "\n"
+                 "The ten most frequent lines, and how many different ones there are:\n"
+                 "\n"
+                 "    weir count access.log\n"
+                 "\n"
                  "What a saved state holds:\n"
                  "\n"
                  "    weir inspect seen.weir"},
@@ -152,7 +156,7 @@ const opt_command cmd_weir = {
         "messages to standard error.",
     .options = main_table,
     .sections = main_sections,
-    .see_also =
-        "`weir-dedup(1)`, `weir-plan(1)`, `weir-inspect(1)`, `weir-merge(1)`, `weir-filters(7)`",
+    .see_also = "`weir-dedup(1)`, `weir-count(1)`, `weir-plan(1)`, `weir-inspect(1)`, "
+                "`weir-merge(1)`, `weir-filters(7)`",
     .run = run_weir,
 };

@@ -139,6 +139,46 @@ static void filter_json(const weir_filter *filter) {
     sites_json(filter);
 }
 
+/* --- sketches -------------------------------------------------------------------- */
+
+static void sketch_text(const weir_sketch *sketch) {
+    weir_sketch_info info;
+    char a[32];
+    weir_sketch_get_info(sketch, &info);
+    char *spec = report_sketch_spec(sketch);
+    printf("  %-15s %s\n", "spec", spec ? spec : info.name);
+    free(spec);
+    printf("  %-15s %llu\n", "updates", (unsigned long long)info.updates);
+    printf("  %-15s %.15g\n", "total", info.total);
+    printf("  %-15s %s%s\n", "memory", weir_print_size(a, info.memory),
+           info.overfull ? ", overfull" : "");
+    if (info.error > 0)
+        printf("  %-15s %.4g%% with a confidence of %.4g%%\n", "error", 100 * info.error,
+               100 * info.confidence);
+    weir_sketch_details(sketch, detail_text, NULL);
+}
+
+static void sketch_json(const weir_sketch *sketch) {
+    weir_sketch_info info;
+    weir_sketch_get_info(sketch, &info);
+    char *spec = report_sketch_spec(sketch);
+    fputs(",\"spec\":", stdout);
+    report_json_string(stdout, spec ? spec : info.name);
+    free(spec);
+    printf(",\"sketch\":\"%s\",\"seed\":\"0x%016llx\",\"updates\":%llu", info.name,
+           (unsigned long long)info.seed, (unsigned long long)info.updates);
+    printf(",\"memory\":%llu,\"total\":", (unsigned long long)info.memory);
+    report_json_number(stdout, info.total);
+    fputs(",\"error\":", stdout);
+    report_json_number(stdout, info.error);
+    fputs(",\"confidence\":", stdout);
+    report_json_number(stdout, info.confidence);
+    printf(",\"overfull\":%s,\"details\":{", info.overfull ? "true" : "false");
+    bool first = true;
+    weir_sketch_details(sketch, detail_json, &first);
+    putchar('}');
+}
+
 /* --- parts ------------------------------------------------------------------------- */
 
 static void show_part(weir_snapshot *snapshot, const weir_snapshot_part *part, bool json) {
@@ -152,6 +192,11 @@ static void show_part(weir_snapshot *snapshot, const weir_snapshot_part *part, b
         if (audit && json) fputs(",\"report\":", stdout), report_audit_json(stdout, audit);
         if (audit && !json) fputs("  ", stdout), report_audit_line(stdout, audit), putchar('\n');
         weir_audit_free(audit);
+    } else if (!strcmp(part->kind, "sketch")) {
+        weir_sketch *sketch = weir_snapshot_take_sketch(snapshot, part->name);
+        if (sketch && json) sketch_json(sketch);
+        if (sketch && !json) sketch_text(sketch);
+        weir_sketch_free(sketch);
     } else {
         size_t length;
         const char *note = weir_snapshot_note(snapshot, part->name, &length);
@@ -230,19 +275,21 @@ const opt_command cmd_inspect = {
     .operand_glob = "*.weir",
     .summary = "show what a snapshot holds, and check it",
     .description =
-        "Reads a snapshot (a file written by `weir dedup --state`, `weir merge` or the library), "
+        "Reads a snapshot (a file written by `weir dedup --state`, `weir count --state`, `weir "
+        "merge` or the library), "
         "checks every byte of it and prints what it holds: the filter with its full spec, how "
         "full it is and how it stands, a picture of its sites if it has any; the audit; and how "
         "far the run that wrote it had come.\n"
         "\n"
         "With `--json` it prints one object for each file, with an array `parts`. Every part has "
-        "`name`, `kind` (`filter`, `audit` or `note`) and `bytes`. A filter adds `spec`, "
+        "`name`, `kind` (`filter`, `sketch`, `audit` or `note`) and `bytes`. A filter adds `spec`, "
         "`filter`, `seed`, `offered`, `seen`, `memory`, `fill`, `fpr_bound`, `fpr_now`, "
         "`overfull` and `details` (by name, each with `value` and `meaning`), and one that is "
-        "spread over sites an array `sites` and an object `traffic`; an audit adds "
-        "`report`, as in weir-dedup(1); a note of a run adds `values`.",
+        "spread over sites an array `sites` and an object `traffic`; a sketch adds `spec`, "
+        "`sketch`, `seed`, `updates`, `memory`, `total`, `error`, `confidence`, `overfull` and "
+        "`details`; an audit adds `report`, as in weir-dedup(1); a note of a run adds `values`.",
     .options = inspect_table,
     .sections = inspect_sections,
-    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-merge(1)`",
+    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-count(1)`, `weir-merge(1)`",
     .run = run_inspect,
 };

@@ -1,7 +1,8 @@
-/* cmd_merge.c - weir merge: join snapshots whose filters can be joined.
+/* cmd_merge.c - weir merge: join snapshots whose filters or sketches can be joined.
  *
- * The result knows every key that any of them knows. Only filters are joined:
- * the audit and the position of a run belong to one stream and are left out.
+ * The result knows every key that any of them knows, and has counted what all of them
+ * have. Sketches are joined by their names. Audits and the position of a run belong to
+ * one stream and are left out; how keys were made stays with sketches.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,19 +27,32 @@ static const opt_entry merge_table[] = {
     {0},
 };
 
-/* What is kept of a snapshot: its filter, and the snapshot for its note. */
+enum { SKETCHES_MOST = 32 };
+
+/* What is kept of a snapshot: its filter or its sketches, and the snapshot for its note. */
 typedef struct {
     const char *path;
     weir_snapshot *snapshot;
     weir_filter *filter;
+    weir_sketch *sketches[SKETCHES_MOST];
+    const char *names[SKETCHES_MOST]; /* the snapshot's */
+    size_t sketch_count;
 } source;
 
 static void close_source(source *from) {
     weir_filter_free(from->filter);
+    for (size_t i = 0; i < from->sketch_count; i++) weir_sketch_free(from->sketches[i]);
     weir_snapshot_free(from->snapshot);
 }
 
-/* Read a snapshot; *others tells whether it holds more than a filter. */
+static void take_sketch(source *from, const char *name) {
+    weir_sketch *sketch = weir_snapshot_take_sketch(from->snapshot, name);
+    if (!sketch) return;
+    from->names[from->sketch_count] = name;
+    from->sketches[from->sketch_count++] = sketch;
+}
+
+/* Read a snapshot; *others tells whether it holds more than what is joined. */
 static int open_source(source *from, const char *path, bool *others) {
     weir_error err;
     *from = (source){.path = path};
@@ -49,9 +63,12 @@ static int open_source(source *from, const char *path, bool *others) {
         weir_snapshot_get_part(from->snapshot, i, &part);
         if (!strcmp(part.kind, "filter") && !from->filter)
             from->filter = weir_snapshot_take_filter(from->snapshot, part.name);
+        else if (!strcmp(part.kind, "sketch") && from->sketch_count < SKETCHES_MOST)
+            take_sketch(from, part.name);
         else *others = true;
     }
-    return from->filter ? EXIT_DONE : cli_error("'%s' holds no filter", path);
+    if (from->filter || from->sketch_count) return EXIT_DONE;
+    return cli_error("'%s' holds no filter and no sketch", path);
 }
 
 /* Keys that were made in different ways do not meet in one filter. */
@@ -67,30 +84,100 @@ static int check_keys(const source *a, const source *b) {
                      difference);
 }
 
-static int merge_into(source *into, const char *path, bool *others) {
-    source from;
+/* Add what the run of a source has counted. */
+static void add_counts(run_counts *counts, const source *from) {
+    size_t length;
+    const char *note = weir_snapshot_note(from->snapshot, "run", &length);
+    if (note) run_note_add_counts(note, length, counts);
+}
+
+static int merge_filters(source *into, const source *from) {
     weir_error err;
+    if (!into->filter && !from->filter) return EXIT_DONE;
+    if (!into->filter || !from->filter)
+        return cli_error("'%s' holds a filter and '%s' does not",
+                         into->filter ? into->path : from->path,
+                         into->filter ? from->path : into->path);
+    if (weir_filter_merge(into->filter, from->filter, &err) == WEIR_OK) return EXIT_DONE;
+    return cli_error("'%s' and '%s': %s", into->path, from->path, err.message);
+}
+
+static const weir_sketch *find_sketch(const source *from, const char *name) {
+    for (size_t i = 0; i < from->sketch_count; i++)
+        if (!strcmp(from->names[i], name)) return from->sketches[i];
+    return NULL;
+}
+
+static int merge_sketches(source *into, const source *from) {
+    weir_error err;
+    for (size_t i = 0; i < from->sketch_count; i++)
+        if (!find_sketch(into, from->names[i]))
+            return cli_error("'%s' holds no sketch '%s', as '%s' does", into->path, from->names[i],
+                             from->path);
+    for (size_t i = 0; i < into->sketch_count; i++) {
+        const weir_sketch *other = find_sketch(from, into->names[i]);
+        if (!other)
+            return cli_error("'%s' holds no sketch '%s', as '%s' does", from->path, into->names[i],
+                             into->path);
+        if (weir_sketch_merge(into->sketches[i], other, &err) != WEIR_OK)
+            return cli_error("'%s' and '%s': %s", into->path, from->path, err.message);
+    }
+    return EXIT_DONE;
+}
+
+static int merge_into(source *into, const char *path, run_counts *counts, bool *others) {
+    source from;
     int code = open_source(&from, path, others);
     if (code == EXIT_DONE) code = check_keys(into, &from);
-    if (code == EXIT_DONE && weir_filter_merge(into->filter, from.filter, &err) != WEIR_OK)
-        code = cli_error("'%s' and '%s': %s", into->path, path, err.message);
+    if (code == EXIT_DONE) code = merge_filters(into, &from);
+    if (code == EXIT_DONE) code = merge_sketches(into, &from);
+    if (code == EXIT_DONE) add_counts(counts, &from);
     close_source(&from);
     return code;
 }
 
+static weir_status put_all(weir_snapshot *snapshot, const source *joined, const char *note,
+                           size_t length, weir_error *err) {
+    weir_status status = WEIR_OK;
+    if (joined->filter) status = weir_snapshot_put_filter(snapshot, "filter", joined->filter, err);
+    for (size_t i = 0; i < joined->sketch_count && status == WEIR_OK; i++)
+        status = weir_snapshot_put_sketch(snapshot, joined->names[i], joined->sketches[i], err);
+    if (status == WEIR_OK && note)
+        status = weir_snapshot_put_note(snapshot, "run", note, length, err);
+    return status;
+}
+
+static int write_joined(const source *joined, const run_counts *counts, const char *output) {
+    weir_snapshot *snapshot;
+    weir_error err;
+    size_t length = 0, old_length;
+    char *note = NULL;
+    const char *old = weir_snapshot_note(joined->snapshot, "run", &old_length);
+    if (joined->sketch_count && old) {
+        note = run_note_joined(old, old_length, counts, &length);
+        if (!note) return cli_error("out of memory");
+    }
+    weir_status status = weir_snapshot_new(&snapshot, &err);
+    if (status == WEIR_OK) status = put_all(snapshot, joined, note, length, &err);
+    if (status == WEIR_OK) status = weir_snapshot_write(snapshot, output, &err);
+    weir_snapshot_free(snapshot);
+    free(note);
+    return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
+}
+
 static int merge(const char *output, int count, char **paths) {
     state_lock lock;
-    weir_error err;
     source into;
+    run_counts counts = {0};
     bool others = false;
     int code = state_lock_take(&lock, output);
     if (code != EXIT_DONE) return code;
     code = open_source(&into, paths[0], &others);
+    if (code == EXIT_DONE) add_counts(&counts, &into);
     for (int i = 1; i < count && code == EXIT_DONE; i++)
-        code = merge_into(&into, paths[i], &others);
-    if (code == EXIT_DONE && weir_filter_save(into.filter, output, &err) != WEIR_OK)
-        code = cli_error("%s", err.message);
-    if (code == EXIT_DONE && others)
+        code = merge_into(&into, paths[i], &counts, &others);
+    if (code == EXIT_DONE) code = write_joined(&into, &counts, output);
+    if (code == EXIT_DONE && others && !into.sketch_count)
         cli_warn(
             "only filters were joined; audits, and how far a run had come, are left out of '%s'",
             output);
@@ -121,6 +208,13 @@ static const opt_section merge_sections[] = {
                  "    weir dedup --filter bloom --seed 7 --state a.weir a.log > a.out\n"
                  "    weir dedup --filter bloom --seed 7 --state b.weir b.log > b.out\n"
                  "    weir merge -o both.weir a.weir b.weir"},
+    {"SKETCHES", "The snapshots of `weir count --state` hold sketches: each is added to the one of "
+                 "the same name, and the result has counted what all of them have.\n"
+                 "\n"
+                 "    weir count --seed 7 --state one.weir a.log\n"
+                 "    weir count --seed 7 --state two.weir b.log\n"
+                 "    weir merge -o sum.weir one.weir two.weir\n"
+                 "    weir count --state sum.weir /dev/null"},
     {"EXIT STATUS", "= 0\nDone.\n\n"
                     "= 2\nTrouble: one line on standard error says what, and FILE is as it was."},
     {0},
@@ -132,7 +226,8 @@ const opt_command cmd_merge = {
     .operand_glob = "*.weir",
     .summary = "join snapshots into one that knows what all of them know",
     .description =
-        "Joins the filters of two or more snapshots. They must be of one kind with the same "
+        "Joins the filters or sketches of two or more snapshots. They must be of one kind with the "
+        "same "
         "options and the same seed, and of a kind that can be merged; `weir help filters` says "
         "which. What does not fit is refused, with the reason.\n"
         "\n"
@@ -140,6 +235,6 @@ const opt_command cmd_merge = {
         "otherwise each run draws a seed of its own.",
     .options = merge_table,
     .sections = merge_sections,
-    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-inspect(1)`, `weir-filters(7)`",
+    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-count(1)`, `weir-inspect(1)`, `weir-filters(7)`",
     .run = run_merge,
 };

@@ -14,8 +14,9 @@
 #include "progress.h"
 #include "weir.h"
 
-const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_pairs, &cmd_plan, &cmd_inspect,
-                                           &cmd_merge, &cmd_lab,   &cmd_help, NULL};
+const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_count,   &cmd_pairs,
+                                           &cmd_plan,  &cmd_inspect, &cmd_merge,
+                                           &cmd_lab,   &cmd_help,    NULL};
 
 /* One process, one voice: the only state that the commands share. */
 static const char *speaker;
@@ -123,6 +124,10 @@ static const opt_section main_sections[] = {
                  "\n"
                  "    weir plan --memory 16M --sample access.log\n"
                  "\n"
+                 "The ten most frequent lines, and how many different ones there are:\n"
+                 "\n"
+                 "    weir count access.log\n"
+                 "\n"
                  "What a saved state holds:\n"
                  "\n"
                  "    weir inspect seen.weir"},
@@ -151,7 +156,7 @@ const opt_command cmd_weir = {
         "messages to standard error.",
     .options = main_table,
     .sections = main_sections,
-    .see_also =
-        "`weir-dedup(1)`, `weir-plan(1)`, `weir-inspect(1)`, `weir-merge(1)`, `weir-filters(7)`",
+    .see_also = "`weir-dedup(1)`, `weir-count(1)`, `weir-plan(1)`, `weir-inspect(1)`, "
+                "`weir-merge(1)`, `weir-filters(7)`",
     .run = run_weir,
 };

@@ -57,8 +57,8 @@ typedef struct opt_command {
 
 /* The commands, ending with NULL; weir itself is not among them. */
 extern const opt_command *const cli_commands[];
-extern const opt_command cmd_weir, cmd_dedup, cmd_pairs, cmd_plan, cmd_inspect, cmd_merge, cmd_lab,
-    cmd_help;
+extern const opt_command cmd_weir, cmd_dedup, cmd_count, cmd_pairs, cmd_plan, cmd_inspect,
+    cmd_merge, cmd_lab, cmd_help;
 
 /* Parsing: feed argv to opt_next() until it returns 0. Options and operands
  * may be mixed; "--" ends the options. argv is reordered so that the operands

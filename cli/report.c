@@ -18,6 +18,13 @@ char *report_spec(const weir_filter *filter) {
     return spec;
 }
 
+char *report_sketch_spec(const weir_sketch *sketch) {
+    size_t length = weir_sketch_spec(sketch, NULL, 0);
+    char *spec = malloc(length + 1);
+    if (spec) weir_sketch_spec(sketch, spec, length + 1);
+    return spec;
+}
+
 char *report_size(char *buffer, uint64_t bytes) {
     weir_print_size(buffer, bytes);
     if (bytes < 1024) strcat(buffer, bytes == 1 ? " byte" : " bytes");

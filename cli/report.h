@@ -48,6 +48,7 @@ void report_spec_line(FILE *out, const char *label, const weir_filter *filter);
 
 /* The full spec of a filter, exact; the caller frees it. NULL if memory is out. */
 char *report_spec(const weir_filter *filter);
+char *report_sketch_spec(const weir_sketch *sketch);
 
 /* The keys of the JSON report and their meanings, in the markup of opts.h. */
 #define REPORT_JSON_KEYS                                                                           \

@@ -100,12 +100,16 @@ static void put_number(FILE *out, const char *name, uint64_t value) {
 #define COUNTERS(X)                                                                                \
     X(records) X(new_records) X(seen) X(missing) X(bad) X(late) X(passed) X(bytes_in)
 
+static void put_counts(FILE *out, const run_counts *counts) {
+#define PUT(name) put_number(out, #name, counts->name);
+    COUNTERS(PUT)
+#undef PUT
+}
+
 static void put_point(FILE *out, const run_point *point) {
     put_text(out, "complete", yes_no(point->complete));
     put_text(out, "resumable", yes_no(point->resumable));
-#define PUT(name) put_number(out, #name, point->counts.name);
-    COUNTERS(PUT)
-#undef PUT
+    put_counts(out, &point->counts);
     if (point->newest != INT64_MIN) fprintf(out, "newest=%" PRId64 "\n", point->newest);
     if (!point->resumable) return;
     put_number(out, "input.file", point->position.file);
@@ -146,6 +150,28 @@ char *run_note_write(const dedup_settings *settings, const run_input *inputs,
         return NULL;
     }
     return text;
+}
+
+char *run_note_keys(const char *command, const reading *from, const run_counts *counts,
+                    size_t *length) {
+    char *text = NULL;
+    const dedup_settings keys = {.from = *from, .lateness = -1};
+    noted_option *list = calloc(NOTED, sizeof *list);
+    FILE *out = list ? open_memstream(&text, length) : NULL;
+    size_t count = out ? list_options(&keys, list) : 0;
+    if (out) {
+        put_number(out, "note", NOTE_VERSION);
+        put_text(out, "command", command);
+        put_text(out, "version", weir_version());
+        put_counts(out, counts);
+        put_text(out, "weight", from->in.number_field ? from->in.number_field : "");
+    }
+    for (size_t i = 0; i < count; i++)
+        if (list[i].of_key) put_text(out, list[i].name, list[i].value);
+    free(list);
+    if (!out || !fclose(out)) return text;
+    free(text);
+    return NULL;
 }
 
 /* --- the inputs ----------------------------------------------------------------------- */
@@ -213,14 +239,18 @@ static bool get_flag(const note_text *note, const char *name) {
     return get_text(note, name, value, sizeof value) && !strcmp(value, "yes");
 }
 
+static void get_counts(const note_text *note, run_counts *counts) {
+#define GET(name) counts->name = get_number(note, #name);
+    COUNTERS(GET)
+#undef GET
+}
+
 static void get_point(const note_text *note, run_point *point) {
     char value[64];
     *point = (run_point){.newest = INT64_MIN};
     point->complete = get_flag(note, "complete");
     point->resumable = get_flag(note, "resumable");
-#define GET(name) point->counts.name = get_number(note, #name);
-    COUNTERS(GET)
-#undef GET
+    get_counts(note, &point->counts);
     if (get_text(note, "newest", value, sizeof value)) point->newest = strtoll(value, NULL, 10);
     point->position.file = get_number(note, "input.file");
     point->position.offset = get_number(note, "input.offset");
@@ -378,4 +408,52 @@ bool run_notes_agree(const char *a, size_t length_a, const char *b, size_t lengt
     free(list);
     free(values);
     return agree;
+}
+
+bool run_note_keys_fit(const reading *from, const char *text, size_t length, run_counts *counts,
+                       char *difference, size_t size) {
+    const note_text note = {text, text + length};
+    const dedup_settings keys = {.from = *from, .lateness = -1};
+    noted_option weight = {.name = "weight"};
+    char then[sizeof weight.value];
+    if (from->in.number_field)
+        snprintf(weight.value, sizeof weight.value, "%s", from->in.number_field);
+    get_counts(&note, counts);
+    if (!options_fit(&keys, &note, false, difference, size)) return false;
+    if (!get_text(&note, "weight", then, sizeof then) || !strcmp(then, weight.value)) return true;
+    describe(&weight, then, difference, size);
+    return false;
+}
+
+void run_note_add_counts(const char *text, size_t length, run_counts *counts) {
+    const note_text note = {text, text + length};
+    run_counts own;
+    get_counts(&note, &own);
+#define ADD(name) counts->name += own.name;
+    COUNTERS(ADD)
+#undef ADD
+}
+
+static bool is_counter(const char *line, size_t length) {
+#define MATCH(name)                                                                                \
+    if (length > sizeof #name - 1 && !memcmp(line, #name "=", sizeof #name)) return true;
+    COUNTERS(MATCH)
+#undef MATCH
+    return false;
+}
+
+char *run_note_joined(const char *text, size_t length, const run_counts *counts,
+                      size_t *new_length) {
+    char *joined = NULL;
+    FILE *out = open_memstream(&joined, new_length);
+    if (!out) return NULL;
+    for (const char *at = text, *stop; at < text + length; at = stop + 1) {
+        stop = memchr(at, '\n', (size_t)(text + length - at));
+        if (!stop) break;
+        if (!is_counter(at, (size_t)(stop - at))) fwrite(at, 1, (size_t)(stop - at) + 1, out);
+    }
+    put_counts(out, counts);
+    if (!fclose(out)) return joined;
+    free(joined);
+    return NULL;
 }

@@ -28,6 +28,19 @@ run_input *run_inputs_look(const dedup_settings *settings, const weir_filter *fi
 char *run_note_write(const dedup_settings *settings, const run_input *inputs,
                      const run_point *point, size_t *length);
 
+/* For commands that do not continue in the middle of their input: a note of how keys are
+ * made and what was counted so far; and whether a run that reads its keys so fits the
+ * note. If not, `difference` says "with --key 2, not 5". */
+char *run_note_keys(const char *command, const reading *from, const run_counts *counts,
+                    size_t *length);
+bool run_note_keys_fit(const reading *from, const char *note, size_t length, run_counts *counts,
+                       char *difference, size_t size);
+
+/* For joined snapshots: add the counts of a note to others; and a note with the sums. */
+void run_note_add_counts(const char *note, size_t length, run_counts *counts);
+char *run_note_joined(const char *note, size_t length, const run_counts *counts,
+                      size_t *new_length);
+
 typedef enum {
     NOTE_FRESH,    /* begin at the start of the input */
     NOTE_CONTINUE, /* go on at *point */

@@ -373,8 +373,8 @@ WEIR_API weir_audit *weir_snapshot_take_audit(weir_snapshot *snapshot, const cha
 WEIR_API const void *weir_snapshot_note(const weir_snapshot *snapshot, const char *name,
                                         size_t *length);
 
-/* What is in a snapshot that was read: part i of n. kind is "filter", "audit"
- * or "note"; bytes is its size in the file. */
+/* What is in a snapshot that was read: part i of n. kind is "filter", "sketch",
+ * "audit" or "note"; bytes is its size in the file. */
 typedef struct {
     const char *name;
     const char *kind;

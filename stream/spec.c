@@ -289,6 +289,10 @@ static void settle_columns(key_plan *plan) {
     }
 }
 
+static const char *key_option(const stream_options *o) {
+    return o->key_option ? o->key_option : "--key";
+}
+
 static stream_status check_options(const stream_options *o, stream_error *err) {
     bool table = o->format == STREAM_CSV || o->format == STREAM_TSV;
     bool parts = table || o->format == STREAM_JSON;
@@ -307,8 +311,8 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
     if (o->key && !parts)
         return stream__fail(err, 0,
                             "records of this format have no parts that '%.80s' could name: "
-                            "leave out --key, or give --format csv, tsv or json",
-                            o->key);
+                            "leave out %s, or give --format csv, tsv or json",
+                            o->key, key_option(o));
     if (o->time_field && !parts)
         return stream__fail(err, 0,
                             "records of this format have no part that '%.80s' could name: "
@@ -362,7 +366,7 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     char *store = plan->text;
     if (!store) return stream__no_memory(err);
     uint32_t most = STREAM_MAX_PARTS - plan->timed - plan->numbered; /* a bit for each in json.c */
-    if (o->key && parse_parts(plan, o->key, "--key", most, &store, err)) goto failed;
+    if (o->key && parse_parts(plan, o->key, key_option(o), most, &store, err)) goto failed;
     plan->key_count = plan->part_count;
     if (o->time_field && parse_parts(plan, o->time_field, "--time", 1, &store, err)) goto failed;
     if (o->number_field && parse_parts(plan, o->number_field, o->number_option, 1, &store, err))

@@ -131,6 +131,7 @@ typedef struct {
 
     /* how to find keys */
     const char *key;        /* NULL: the whole record */
+    const char *key_option; /* what errors call it; NULL: "--key" */
     size_t key_skip_prefix; /* bytes */
     bool trim;
     bool ignore_case;
@@ -251,6 +252,31 @@ void stream_get_progress(const stream_reader *reader, stream_progress *progress)
 
 /* Stop, join the threads, close the files; at any time. NULL is allowed. */
 void stream_close(stream_reader *reader);
+
+/* ------------------------------------------------------------------------
+ * Fields of records that were read
+ * ------------------------------------------------------------------------ */
+
+/* A picker finds again what options.key names in a record of a batch, as text for
+ * people: the bytes as they were hashed, but without tags; of several parts a
+ * comma between them. The text of a JSON number is short, not as it was spelled.
+ * One thread at a time uses a picker. */
+typedef struct stream_picker stream_picker;
+
+/* Options are those of the reader, with `key` (and key_option) for the field; hash and
+ * filter are not used. Fails with STREAM_FAILED; *out is then NULL. */
+stream_status stream_picker_new(stream_picker **out, const stream_options *options,
+                                stream_error *err);
+void stream_picker_free(stream_picker *picker); /* NULL is allowed */
+
+/* Show it the record that is STREAM_HEADER, before any other is picked from. */
+stream_status stream_picker_header(stream_picker *picker, const stream_batch *batch, size_t i,
+                                   stream_error *err);
+
+/* The field of record i, good until the next call or as long as the batch; NULL if
+ * it has none or memory is out. Thread-safe on one batch with several pickers. */
+const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t i,
+                        size_t *length);
 
 /* ------------------------------------------------------------------------
  * Writing

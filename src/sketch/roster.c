@@ -112,9 +112,19 @@ static void sift_down(weir_items *out, size_t at, weir_item item) {
     out->items[at] = item;
 }
 
+/* One that finds no room is one that is not listed: the floor lies no lower. */
+static void leave_out(weir_items *out, const weir_item *item) {
+    if (item->count.high > out->floor) out->floor = item->count.high;
+}
+
 void weir__items_add(weir_items *out, const weir_item *item) {
     if (out->found == out->room) {
-        if (out->room && out->items[0].count.value < item->count.value) sift_down(out, 0, *item);
+        if (out->room && out->items[0].count.value < item->count.value) {
+            leave_out(out, &out->items[0]);
+            sift_down(out, 0, *item);
+        } else {
+            leave_out(out, item);
+        }
         return;
     }
     size_t at = out->found++;

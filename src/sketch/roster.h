@@ -70,7 +70,8 @@ static inline uint8_t *weir__entry_extra(const weir__roster *r, const weir__entr
 weir_item weir__roster_item(const weir__roster *r, const weir__entry *e);
 
 /* Add an item, or put it in the place of the one with the least count.value where
- * there is no room and that is less; at the end sort, the greatest first. */
+ * there is no room and that is less; what is left out raises the floor, which is set
+ * before. At the end sort, the greatest first. */
 void weir__items_add(weir_items *out, const weir_item *item);
 void weir__items_sort(weir_items *out);
 

@@ -6,10 +6,11 @@ mkdir bin; ln -s "$WEIR" bin/weir; PATH=$work/bin:$PATH
 for f in access yesterday a b; do for i in {1..700} {1..700}; do echo "$f GET /$i"; done >$f.log; done
 printf 'user,day,url\n1,mon,/a\n1,mon,/b\n2,mon,/a\n' >events.csv; gzip -k events.csv
 printf '{"id":7,"at":"2026-01-01T00:00:00Z"}\n{"id":7,"at":"2026-01-01T00:10:00Z"}\n' >events.json
+printf 'user,ms,bytes\nann,12,900\nbob,7,14.5\n' >traffic.csv
 printf 'id,amount\n1,5\n2,900\n1,5\n' >payments.csv
 printf 'x\n' | weir dedup --memory 1M --state seen.weir >/dev/null
 count=0
-for page in dedup inspect merge weir filters; do
+for page in dedup count inspect merge weir filters; do
   # commands stand indented by eight columns; a backslash continues them
   weir help $page | awk '/^        weir / || more { sub(/^ +/, ""); more = sub(/\\$/, ""); printf "%s%s", $0, more ? "" : "\n" }' >commands
   while read -r line; do

@@ -8,14 +8,14 @@ run help; is help-code 0 $rc; is help-first "Usage: weir [OPTIONS] COMMAND [ARGU
 run; is no-command-code 2 $rc
 run -h; cp out a; run help; same short-help a out
 
-for c in dedup pairs plan inspect merge lab help; do
+for c in dedup count pairs plan inspect merge lab help; do
   run $c -h; is "$c-h-code" 0 $rc
   lines=$(wc -l <out)
   if ((lines <= 24)); then ok "$c-h-one-screen"; else no "$c-h-one-screen" "$lines lines"; fi
   run $c --help; cp out a; run help $c; same "$c-help-same" a out
   is "$c-help-quiet" "" "$(cat err)"
 done
-for c in dedup pairs plan inspect merge lab help filters weir; do
+for c in dedup count pairs plan inspect merge lab help filters weir; do
   run help $c; wide=$(grep -v '^        weir ' out | awk 'length > 80' | head -1)
   is "$c-80-columns" "" "$wide"
   run help --man $c; is "$c-man-code" 0 $rc; cp out page
@@ -44,7 +44,7 @@ is bash-choices "seen" "$(complete_bash weir dedup --emit se)"
 is bash-filters "stable" "$(complete_bash weir dedup --filter st)"
 is bash-equals "json" "$(complete_bash weir dedup --stats = j)"
 # the man pages in the tree are those that this program prints; REFRESH=1 rewrites them
-for p in weir dedup pairs plan inspect merge lab help filters; do
+for p in weir dedup count pairs plan inspect merge lab help filters; do
   case $p in weir) f=weir.1;; filters) f=weir-filters.7;; *) f=weir-$p.1;; esac
   run help --man $p
   [[ -n ${REFRESH-} ]] && cp out "$root/docs/man/$f"

@@ -1,0 +1,524 @@
+/* cmd_count.c - weir count: the table of its options, and from words to settings.
+ *
+ * What is asked for is checked here, before anything is opened or made. What the
+ * settings then do is in count_run.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "count.h"
+#include "opts.h"
+#include "values.h"
+
+enum {
+    C_TOP = 1,
+    C_ABOVE,
+    C_QUERY,
+    C_DISTINCT,
+    C_SELF_JOIN,
+    C_JOIN,
+    C_RANGE,
+    C_QUANTILES,
+    C_SAMPLE,
+    C_WEIGHT,
+    C_WINDOW,
+    C_DECAY,
+    C_GROUP,
+    C_GROUPS,
+    C_SKETCH,
+    C_ESTIMATOR,
+    C_MEMORY,
+    C_ERROR,
+    C_CONFIDENCE,
+    C_SEED,
+    C_EXACT,
+    C_EVERY,
+    C_STATE,
+    C_SAVE_EVERY,
+    C_JSON,
+    C_CSV,
+    C_PLOT
+};
+
+#define G_QUESTIONS "Questions"
+#define G_OF "Of what"
+#define G_SKETCHES "Sketches"
+#define G_WINDOW "Window"
+#define G_STATE "State"
+#define G_REPORT "Reports"
+
+static const opt_entry count_table[] = {
+    {C_TOP, "top", 'n', OPT_VALUE, "N", NULL, "10", G_QUESTIONS, true, "The N most frequent keys.",
+     "With their counts, bounds that hold the truth in 99 cases of 100 at least, and their share "
+     "of the total. Below the list stands how often a key that is not in it may have come by."},
+    {C_ABOVE, "above", 0, OPT_VALUE, "SHARE", NULL, NULL, G_QUESTIONS, true,
+     "Every key above a share of the total, such as `0.1%`.",
+     "None that is above is missed (of plain counts, and if the list says so); some that are a "
+     "little below may be in the list."},
+    {C_QUERY, "query", 'Q', OPT_VALUE, "KEY", NULL, NULL, G_QUESTIONS, true,
+     "How often KEY came by; or each line of a file KEY.",
+     "If there is a file of that name its lines are the keys. For a --key of several columns "
+     "write a row of them, for a JSON path the JSON value (or the bare string), for several an "
+     "array. May be given up to 64 times."},
+    {C_DISTINCT, "distinct", 'd', OPT_FLAG, NULL, NULL, NULL, G_QUESTIONS, true,
+     "How many different keys.", NULL},
+    {C_SELF_JOIN, "self-join", 0, OPT_FLAG, NULL, NULL, NULL, G_QUESTIONS, false,
+     "The sum of the squares of all counts (F2).",
+     "As many rows a join of the table with itself on the key would have; a measure of skew."},
+    {C_JOIN, "join", 0, OPT_VALUE, "FILE", NULL, NULL, G_QUESTIONS, false,
+     "The size of a join with FILE on the key.",
+     "FILE is read first, as the input is. With `--distinct` also how many different keys are in "
+     "both."},
+    {C_RANGE, "range", 0, OPT_VALUE, "A:B", NULL, NULL, G_QUESTIONS, false,
+     "How many keys are integers from A to B, both included.",
+     "Keys must be integers of 64 bits. May be given up to 64 times."},
+    {C_QUANTILES, "quantiles", 0, OPT_VALUE, "LIST", NULL, NULL, G_QUESTIONS, false,
+     "Percentiles of integer keys, such as `50,90,99`.",
+     "The least key that so many percent of the records do not exceed."},
+    {C_SAMPLE, "sample", 0, OPT_VALUE, "N", NULL, NULL, G_QUESTIONS, false,
+     "The keys of N random records.", "Each record has the same chance."},
+
+    {C_WEIGHT, "weight", 'w', OPT_VALUE, "FIELD", NULL, "1", G_OF, true,
+     "Add up a column or JSON path instead of counting.",
+     "Any decimal number; a negative one takes back, where the question allows it: `--distinct` "
+     "and `--sample` do not. A record without it is treated by `--on-missing`, one in which it "
+     "is not a number by `--on-bad`."},
+    {C_GROUP, "group", 'g', OPT_VALUE, "FIELD", NULL, NULL, G_OF, true,
+     "Answer for each value of a column or JSON path.",
+     "Each group has small sketches of its own: 64K for lists and counts (unless `--memory` says "
+     "otherwise), 4K for `--distinct`, 256K for `--range` and `--quantiles`. Groups are printed "
+     "the largest first."},
+    {C_GROUPS, "groups", 0, OPT_VALUE, "N", NULL, "100", G_OF, false,
+     "The most groups to tell apart.",
+     "The first N values become groups, all later ones share one more, which is printed last. "
+     "Memory is bounded by N + 1 times that of a group."},
+
+    {C_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "1M", G_SKETCHES, true,
+     "Memory of the counters.",
+     "Of each sketch that counts; the keys of a list come on top (about 400 bytes for each of "
+     "`--top`), and 16K for `--distinct`. Up to 16M every thread that counts has sketches of "
+     "its own, four at most. Of a window it is the memory of all its panes."},
+    {C_ERROR, "error", 0, OPT_VALUE, "SHARE", NULL, NULL, G_SKETCHES, true,
+     "Size by the error instead: `0.01%` of the total.",
+     "The bound on what a count may be off, with `--confidence`. Estimates are mostly far "
+     "better."},
+    {C_CONFIDENCE, "confidence", 0, OPT_VALUE, "SHARE", NULL, "99%", G_SKETCHES, false,
+     "The chance that `--error` holds, for each answer.", NULL},
+    {C_ESTIMATOR, "estimator", 0, OPT_VALUE, "HOW", "auto|cm|cmm|cmm-mean|agms|mi", "auto",
+     G_SKETCHES, false, "`auto`, `cm`, `cmm`, `cmm-mean`, `agms` or `mi`.",
+     "= auto\nreads each key in the way that the counters show to be best\n\n"
+     "= cm\nCount-min: never too low\n\n"
+     "= cmm, cmm-mean\nCount-mean-min: less the noise of the row, by its median or mean; best "
+     "where no key is very frequent\n\n"
+     "= agms\nFast-AGMS (Count-sketch): noise cancels by signs\n\n"
+     "= mi\nminimal increase (conservative update): as cm, closer, but cannot take back, nor be "
+     "merged\n\n"
+     "Which one when: docs/sketches.md has a page and a picture."},
+    {C_SKETCH, "sketch", 0, OPT_VALUE, "SPEC", NULL, NULL, G_SKETCHES, false,
+     "A sketch of your own, such as `countmin:depth=7`.",
+     "It takes the place of the one for the questions that it answers. May be given once for "
+     "each. Kinds and options are in docs/sketches.md."},
+    {C_SEED, "seed", 0, OPT_VALUE, "N", NULL, NULL, G_SKETCHES, false,
+     "Make the run repeatable: same input, same answers.",
+     "Without it a seed is drawn from the system. Sketches that are to be merged need the same "
+     "one."},
+
+    READ_RECORD_ROWS,
+    READ_KEY_ROWS,
+    READ_UNJUDGED_ROWS("Neither is counted; `pass` and `drop` only count how many there were."),
+
+    {C_WINDOW, "window", 0, OPT_VALUE, "SPAN", NULL, NULL, G_WINDOW, true,
+     "Only the last `10m` of time or `1M` records.",
+     "A duration has a unit: ms, s, m, h or d (so 10m are minutes and 10M are records). The "
+     "window moves in sixteenths, so it may reach back up to a sixteenth too far; its memory is "
+     "that of 18 sketches."},
+    {C_DECAY, "decay", 0, OPT_VALUE, "HALF-LIFE", NULL, NULL, G_WINDOW, false,
+     "A record counts half as much after each `1h` or `1M`.",
+     "For counts, lists and join sizes: what is recent weighs more. In time or in records."},
+    READ_TIME_ROWS,
+
+    {C_STATE, "state", 0, OPT_VALUE, "FILE", NULL, NULL, G_STATE, true,
+     "Count on across runs: load FILE if there, save it.",
+     "Saved at the end, every `--save-every` and when stopped by a signal, always as a whole. "
+     "It is refused if it does not fit the options; sizes that are not given are taken from it. "
+     "One run at a time may use it. `weir inspect` shows it, `weir merge` adds up those of many "
+     "machines."},
+    {C_SAVE_EVERY, "save-every", 0, OPT_VALUE, "DURATION", NULL, "30s", G_STATE, false,
+     "How often to save the state while running.", "From 1ms up."},
+
+    {C_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, G_REPORT, true,
+     "Print one JSON object (one a line for groups and --every).", NULL},
+    {C_CSV, "csv", 0, OPT_FLAG, NULL, NULL, NULL, G_REPORT, true, "Print rows of CSV.", NULL},
+    {C_PLOT, "plot", 0, OPT_OPTIONAL, "FILE.svg", NULL, NULL, G_REPORT, false,
+     "Draw the list as bars, in the terminal or as SVG.", "The first 40 of it."},
+    {C_EXACT, "exact", 0, OPT_OPTIONAL, "SIZE", NULL, "256M", G_REPORT, true,
+     "Count exactly as well, and show the error.",
+     "In a hash table of at most SIZE, then by sorting on disk (in TMPDIR). Exact but for "
+     "collisions of 64-bit hashes."},
+    {C_EVERY, "every", 0, OPT_VALUE, "DURATION", NULL, NULL, G_REPORT, true,
+     "Print a running answer so often.", "For live streams; from 1ms up."},
+    READ_PROGRESS_ROWS,
+    {READ_THREADS, "threads", 'j', OPT_VALUE, "N", NULL, "the cores", "Running", false,
+     "Threads to use.",
+     "Counts are the same with any number; which keys stand at the very end of a list that is "
+     "not complete may not be."},
+    {0},
+};
+
+/* --- from words to settings ---------------------------------------------------------- */
+
+/* The words that are understood when all are known. */
+typedef struct {
+    bool json, csv, groups;
+} count_words;
+
+static int parse_range(const char *text, count_range *range) {
+    char *end;
+    errno = 0;
+    range->low = strtoll(text, &end, 10);
+    bool good = end > text && *end == ':' && !errno;
+    const char *second = end + 1;
+    if (good) range->high = strtoll(second, &end, 10);
+    if (!good || end == second || *end || errno)
+        return cli_error("--range cannot be '%s'; it is two integers, such as 10:99", text);
+    if (range->low > range->high)
+        return cli_error("--range '%s' is empty: it goes from the lower to the higher", text);
+    return EXIT_DONE;
+}
+
+static int parse_quantiles(count_settings *s, const char *text) {
+    for (const char *at = text;;) {
+        char *end;
+        double percent = strtod(at, &end);
+        bool good = end > at && (*end == ',' || !*end) && percent >= 0 && percent <= 100;
+        if (!good)
+            return cli_error("--quantiles cannot be '%s'; it is a list of percentages from 0 to "
+                             "100, such as 50,90,99",
+                             text);
+        if (s->quantile_count == ASK_MOST) return cli_error("--quantiles: at most 64");
+        s->quantiles[s->quantile_count++] = percent / 100;
+        if (!*end) return EXIT_DONE;
+        at = end + 1;
+    }
+}
+
+static int set_estimator(count_settings *s, const char *value) {
+    static const weir_estimator by[] = {WEIR_BY_AUTO,     WEIR_BY_CM,   WEIR_BY_CMM,
+                                        WEIR_BY_CMM_MEAN, WEIR_BY_AUTO, WEIR_BY_CM};
+    int which = value_choice("auto|cm|cmm|cmm-mean|agms|mi", value);
+    s->by = by[which];
+    s->by_agms = !strcmp(value, "agms");
+    s->conservative = !strcmp(value, "mi");
+    return EXIT_DONE;
+}
+
+static int add_word(const char *flag, const char **list, size_t *count, const char *value) {
+    if (*count == ASK_MOST) return cli_error("%s can be given at most 64 times", flag);
+    list[(*count)++] = value;
+    return EXIT_DONE;
+}
+
+static int set_count(const char *flag, const char *value, uint64_t most, size_t *out) {
+    uint64_t number = 0;
+    int code = value_number(flag, value, 1, most, false, &number);
+    *out = (size_t)number;
+    return code;
+}
+
+static int set_question(count_settings *s, int id, const char *value) {
+    switch (id) {
+    case C_TOP:
+        return set_count("--top", value, 10000000, &s->top);
+    case C_ABOVE:
+        return value_rate("--above", value, &s->above);
+    case C_QUERY:
+        return add_word("--query", s->queries, &s->query_count, value);
+    case C_DISTINCT:
+        s->distinct = true;
+        break;
+    case C_SELF_JOIN:
+        s->self_join = true;
+        break;
+    case C_JOIN:
+        s->join = value;
+        break;
+    case C_RANGE:
+        if (s->range_count == ASK_MOST) return cli_error("--range can be given at most 64 times");
+        return parse_range(value, &s->ranges[s->range_count++]);
+    case C_QUANTILES:
+        return parse_quantiles(s, value);
+    case C_SAMPLE:
+        return set_count("--sample", value, 100000000, &s->sample);
+    default:
+        break;
+    }
+    return EXIT_DONE;
+}
+
+static int set_running(count_settings *s, count_words *w, int id, const char *value) {
+    switch (id) {
+    case C_EXACT:
+        s->exact = true;
+        if (value) return value_number("--exact", value, 1024, 1ull << 50, true, &s->exact_memory);
+        break;
+    case C_EVERY:
+        return value_span("--every", value, 1000000, &s->every);
+    case C_STATE:
+        s->state = value;
+        break;
+    case C_SAVE_EVERY:
+        return value_span("--save-every", value, 1000000, &s->save_every);
+    case C_JSON:
+        w->json = true;
+        break;
+    case C_CSV:
+        w->csv = true;
+        break;
+    case C_PLOT:
+        s->plot = true;
+        s->plot_file = value;
+        break;
+    default:
+        return set_question(s, id, value);
+    }
+    return EXIT_DONE;
+}
+
+static int set_option(count_settings *s, count_words *w, int id, const char *value) {
+    weir_error err;
+    uint64_t size;
+    double rate;
+    switch (id) {
+    case C_WEIGHT:
+        s->from.in.number_field = value;
+        s->from.in.number_option = "--weight";
+        break;
+    case C_WINDOW:
+        s->window = value;
+        break;
+    case C_DECAY:
+        s->decay = value;
+        break;
+    case C_GROUP:
+        s->group = value;
+        break;
+    case C_GROUPS:
+        w->groups = true;
+        return set_count("--groups", value, 1000000, &s->groups);
+    case C_SKETCH:
+        return add_word("--sketch", s->sketches, &s->sketch_count, value);
+    case C_ESTIMATOR:
+        return set_estimator(s, value);
+    case C_MEMORY:
+        s->memory = value;
+        if (weir_parse_size(value, &size, &err)) return value_bad("--memory", &err);
+        break;
+    case C_ERROR:
+        s->error = value;
+        return value_rate("--error", value, &rate);
+    case C_CONFIDENCE:
+        s->confidence = value;
+        return value_rate("--confidence", value, &rate);
+    case C_SEED:
+        s->seed = value;
+        break;
+    default:
+        return set_running(s, w, id, value);
+    }
+    return EXIT_DONE;
+}
+
+/* --- what needs or excludes what -------------------------------------------------------- */
+
+static bool asks_counts(const count_settings *s) {
+    return s->top || s->above > 0 || s->query_count || s->self_join || s->join;
+}
+
+static bool asks_integers(const count_settings *s) { return s->range_count || s->quantile_count; }
+
+static int check_span(const char *flag, const char *text) {
+    uint64_t count;
+    int64_t span;
+    if (!text) return EXIT_DONE;
+    if (spec_is_duration(text)) return value_span(flag, text, 1000000, &span);
+    return value_number(flag, text, 1, 1ull << 60, false, &count);
+}
+
+static int check_past(const count_settings *s) {
+    const char *span = s->window ? s->window : s->decay;
+    if (s->window && s->decay) return cli_error("--window and --decay do not go together");
+    int code = check_span("--window", s->window);
+    if (code == EXIT_DONE) code = check_span("--decay", s->decay);
+    if (code != EXIT_DONE) return code;
+    if (s->decay && (s->distinct || asks_integers(s) || s->sample))
+        return cli_error("--decay goes with counts and lists; for --distinct, --range, "
+                         "--quantiles and --sample use --window");
+    if (span && s->join) return cli_error("--join goes with whole streams, not with a window");
+    if (span && s->exact) return cli_error("--exact goes with whole streams, not with a window");
+    if (s->from.in.time_field && (!span || !spec_is_duration(span)))
+        return cli_error("--time goes with a --window or --decay that is a duration, such as 1h");
+    if (s->from.in.time_format && !s->from.in.time_field)
+        return cli_error("--time-format goes with --time");
+    return EXIT_DONE;
+}
+
+static int check_sketches(const count_settings *s) {
+    if (s->memory && s->error) return cli_error("give --memory or --error, not both");
+    if (s->confidence && !s->error) return cli_error("--confidence goes with --error");
+    if (s->conservative && (s->decay || s->window))
+        return cli_error("--estimator mi does not go with a window: what was counted by minimal "
+                         "increase cannot be added up or faded");
+    if (s->conservative && !asks_counts(s))
+        return cli_error("--estimator mi goes with --top, --above or --query");
+    if (s->conservative && (s->self_join || s->join))
+        return cli_error("--estimator mi cannot tell join sizes; use auto, cmm or agms");
+    if (s->sample && s->from.in.number_field)
+        return cli_error("--sample does not go with --weight: records are sampled one by one");
+    return EXIT_DONE;
+}
+
+static int check_groups(const count_settings *s, const count_words *w) {
+    bool parts = s->from.in.format == STREAM_CSV || s->from.in.format == STREAM_TSV ||
+                 s->from.in.format == STREAM_JSON;
+    if (w->groups && !s->group) return cli_error("--groups goes with --group FIELD");
+    if (!s->group) return EXIT_DONE;
+    if (!parts)
+        return cli_error("--group goes with --format csv, tsv or json; lines have no columns");
+    if (s->state) return cli_error("--group does not go with --state");
+    if (s->exact) return cli_error("--group does not go with --exact");
+    if (s->join) return cli_error("--group does not go with --join");
+    if (s->plot) return cli_error("--group does not go with --plot");
+    return EXIT_DONE;
+}
+
+static int check_output(count_settings *s, const count_words *w) {
+    if (w->json && w->csv) return cli_error("give --json or --csv, not both");
+    s->form = w->json ? FORM_JSON : w->csv ? FORM_CSV : FORM_TEXT;
+    if (s->exact && s->state)
+        return cli_error("--exact does not go with --state: the exact counts are not saved");
+    if (s->plot && s->form != FORM_TEXT && !s->plot_file)
+        return cli_error("--plot goes with --json and --csv only as --plot=FILE.svg");
+    if (s->plot && !s->top && !(s->above > 0) && !s->query_count)
+        return cli_error("--plot goes with --top, --above or --query");
+    return EXIT_DONE;
+}
+
+static int settle(count_settings *s, const count_words *w) {
+    if (!asks_counts(s) && !asks_integers(s) && !s->distinct && !s->sample) {
+        s->top = 10;
+        s->distinct = !s->decay;
+    }
+    int code = check_past(s);
+    if (code == EXIT_DONE) code = check_sketches(s);
+    if (code == EXIT_DONE) code = check_groups(s, w);
+    return code == EXIT_DONE ? check_output(s, w) : code;
+}
+
+static int run_count(int argc, char **argv) {
+    opt_parser parser;
+    count_words words = {0};
+    count_settings *s = calloc(1, sizeof *s);
+    if (!s) return cli_error("out of memory");
+    s->from = reading_defaults();
+    s->save_every = 30 * 1000000000LL;
+    s->exact_memory = 256u << 20;
+    s->groups = 100;
+    opt_init(&parser, &cmd_count, argc, argv);
+    int code = EXIT_DONE;
+    for (int id; code == EXIT_DONE && (id = opt_next(&parser)) != OPT_END;) {
+        if (id < 0) {
+            free(s);
+            return id == OPT_WRONG ? EXIT_TROUBLE : opt_show_help(&cmd_count, id);
+        }
+        code = reading_option(&s->from, id, parser.value);
+        if (code == EXIT_DONE) code = set_option(s, &words, id, parser.value);
+    }
+    if (code == EXIT_DONE) code = settle(s, &words);
+    if (code == EXIT_DONE) code = reading_settle(&s->from, parser.operands, argv);
+    if (code == EXIT_DONE) code = count_run(s);
+    free(s);
+    return code;
+}
+
+/* --- the manual ------------------------------------------------------------------------- */
+
+static const opt_section count_sections[] = {
+    {"EXAMPLES", "The ten most frequent lines, and how many different ones there are:\n"
+                 "\n"
+                 "    weir count access.log\n"
+                 "\n"
+                 "Instead of sort | uniq -c | sort -rn | head -100, in a few megabytes:\n"
+                 "\n"
+                 "    weir count --top 100 access.log\n"
+                 "\n"
+                 "Every user who makes more than 1% of the traffic, by bytes:\n"
+                 "\n"
+                 "    weir count --format csv --header --key user --weight bytes --above 1% \\\n"
+                 "        traffic.csv\n"
+                 "\n"
+                 "Response times by percentile:\n"
+                 "\n"
+                 "    weir count --format csv --header --key ms --quantiles 50,90,99 traffic.csv\n"
+                 "\n"
+                 "How wrong would it be in 16K, and what is the truth?\n"
+                 "\n"
+                 "    weir count --top 5 --distinct --memory 16K --exact access.log\n"
+                 "\n"
+                 "The most frequent pages of each user:\n"
+                 "\n"
+                 "    weir count --format csv --header --group user --key url --top 3 events.csv\n"
+                 "\n"
+                 "Count on every day; and add up what two machines counted:\n"
+                 "\n"
+                 "    weir count --seed 7 --state mon.weir access.log\n"
+                 "    weir count --seed 7 --state tue.weir yesterday.log\n"
+                 "    weir merge -o days.weir mon.weir tue.weir\n"
+                 "    weir count --state days.weir /dev/null"},
+    {"JSON",
+     "`--json` prints one object on one line; with `--group` one for each group, with `--every` "
+     "one each time. Its keys stay; others may be added.\n"
+     "\n"
+     "= version, records, missing, bad, total, memory\nrecords read, without key and malformed; "
+     "the sum of the weights; bytes of the sketches\n\n"
+     "= group\nthe value of the group, `null` for the rest\n\n"
+     "= top, above\nobjects with `keys` (an array), `complete` (nothing that belongs there is "
+     "missing), `floor` (no other key came by more often), and with `--exact` `expected` and "
+     "`found`: how many ought to be in the list and are\n\n"
+     "= query, range, quantile, sample\narrays\n\n"
+     "= distinct, self_join, join, common\nobjects\n\n"
+     "An element has `key`, `count` (or `value`), `low`, `high`, `share` and with `--exact` "
+     "`true`. A key that is not UTF-8 has its bytes in `key_hex`; `cut` says that a key was "
+     "longer than what is kept of it."},
+    {"CSV", "A first row names the columns: `answer` (top, above, query, ...), `key`, `value`, "
+            "`low`, `high`, `share`, `true`. With `--group` a column `group` comes before, with "
+            "`--every` a column `records`."},
+    {"SIGNALS", "On SIGINT, SIGTERM or SIGHUP the run saves its state, prints the answers for what "
+                "it has read, and exits with 128 plus the number of the signal."},
+    {"EXIT STATUS", "= 0\nDone.\n\n"
+                    "= 2\nTrouble: one line on standard error says what.\n\n"
+                    "= 130, 143, 129\nStopped by SIGINT, SIGTERM or SIGHUP."},
+    {0},
+};
+
+const opt_command cmd_count = {
+    .name = "count",
+    .operands = "[FILE...]",
+    .operand_glob = "*",
+    .summary = "how often, how many, which most, in one pass and bounded memory",
+    .description =
+        "Reads records from the files, or from standard input, once, and answers questions about "
+        "how often their keys came by: the most frequent, how many different, counts of given "
+        "keys, sizes of joins, quantiles. Several questions can be asked at once; without any it "
+        "is `--top 10 --distinct`.\n"
+        "\n"
+        "The memory does not grow with the stream. Answers are estimates, each with bounds "
+        "that hold the truth in at least 99 cases of 100; a stream of few different keys is "
+        "counted exactly. `--exact` shows how good they are.",
+    .options = count_table,
+    .sections = count_sections,
+    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-inspect(1)`, `weir-merge(1)`",
+    .run = run_count,
+};

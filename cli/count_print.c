@@ -1,0 +1,402 @@
+/* count_print.c - answers as tables for people, JSON and CSV for machines, and bars.
+ *
+ * Keys are bytes of somebody's choosing. For people a key that is printable UTF-8 is
+ * shown as it is, any other with its unprintable bytes as \n, \t or \xHH. In JSON a key that
+ * is no UTF-8 has its bad bytes replaced and its bytes beside it in hexadecimal; in CSV
+ * keys are byte for byte, in quotes where need be.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "count.h"
+#include "plot.h"
+#include "report.h"
+
+static const char *const names[ANSWERS] = {"top",  "above",  "query", "distinct", "self_join",
+                                           "join", "common", "range", "quantile", "sample"};
+
+static bool is_list(answer_kind kind) { return kind == ANSWER_TOP || kind == ANSWER_ABOVE; }
+
+static bool has_share(answer_kind kind) {
+    return is_list(kind) || kind == ANSWER_QUERY || kind == ANSWER_RANGE;
+}
+
+static double share_of(const count_report *r, const count_row *row) {
+    return r->total > 0 ? row->value / r->total : 0;
+}
+
+/* --- bytes ------------------------------------------------------------------------------ */
+
+/* The length of the well-formed UTF-8 character at p, 0 if it is none. */
+static size_t utf8_length(const unsigned char *p, size_t left) {
+    static const unsigned char low[] = {[0xE0 - 0xC0] = 0xA0, [0xF0 - 0xC0] = 0x90, [63] = 0};
+    size_t n = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
+    if (n < 2) return n;
+    if (n > left) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xC0) != 0x80) return 0;
+    if (p[1] < low[*p - 0xC0]) return 0;       /* too long a form */
+    if (*p == 0xED && p[1] >= 0xA0) return 0;  /* half a pair */
+    return *p == 0xF4 && p[1] >= 0x90 ? 0 : n; /* beyond Unicode */
+}
+
+/* A character that would move the cursor or hide others: C0, DEL, C1, and the marks that
+ * turn the direction of writing. */
+static bool is_control(const unsigned char *p, size_t length) {
+    if (length == 1) return *p < 0x20 || *p == 0x7F;
+    if (length == 2) return *p == 0xC2 && p[1] < 0xA0;
+    if (length != 3 || p[0] != 0xE2) return false;
+    return (p[1] == 0x80 && ((p[2] >= 0xA8 && p[2] <= 0xAE) || p[2] == 0x8E || p[2] == 0x8F)) ||
+           (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9);
+}
+
+static bool is_utf8(const char *key, size_t length) {
+    const unsigned char *p = (const unsigned char *)key;
+    for (size_t i = 0, n; i < length; i += n)
+        if (!(n = utf8_length(p + i, length - i))) return false;
+    return true;
+}
+
+/* One character as it may be shown; returns how many bytes it took. */
+static size_t show_character(FILE *out, const unsigned char *p, size_t left) {
+    size_t n = utf8_length(p, left);
+    if (n && !is_control(p, n)) return fwrite(p, 1, n, out);
+    if (*p == '\n') fputs("\\n", out);
+    else if (*p == '\t') fputs("\\t", out);
+    else if (*p == '\r') fputs("\\r", out);
+    else
+        for (size_t i = 0; i < (n ? n : 1); i++) fprintf(out, "\\x%02x", p[i]);
+    return n ? n : 1;
+}
+
+static void show_key(FILE *out, const char *key, size_t length, bool cut) {
+    for (size_t i = 0; i < length;)
+        i += show_character(out, (const unsigned char *)key + i, length - i);
+    if (cut) fputs("...", out);
+}
+
+static void json_key(FILE *out, const char *name, const char *key, size_t length) {
+    const unsigned char *p = (const unsigned char *)key;
+    fprintf(out, "\"%s\":\"", name);
+    for (size_t i = 0; i < length;) {
+        size_t n = utf8_length(p + i, length - i);
+        if (!n) fputs("\\ufffd", out);
+        else if (p[i] == '"' || p[i] == '\\') fprintf(out, "\\%c", p[i]);
+        else if (p[i] < 0x20) fprintf(out, "\\u%04x", p[i]);
+        else fwrite(p + i, 1, n, out);
+        i += n ? n : 1;
+    }
+    fputc('"', out);
+    if (is_utf8(key, length)) return;
+    fprintf(out, ",\"%s_hex\":\"", name);
+    for (size_t i = 0; i < length; i++) fprintf(out, "%02x", p[i]);
+    fputc('"', out);
+}
+
+static void csv_key(FILE *out, const char *key, size_t length) {
+    bool plain = true;
+    for (size_t i = 0; i < length; i++) plain &= !strchr(",\"\r\n", key[i]) || !key[i];
+    if (plain) {
+        fwrite(key, 1, length, out);
+        return;
+    }
+    fputc('"', out);
+    for (size_t i = 0; i < length; i++) {
+        if (key[i] == '"') fputc('"', out);
+        fputc(key[i], out);
+    }
+    fputc('"', out);
+}
+
+/* --- for people ------------------------------------------------------------------------------ */
+
+/* Whole numbers with commas; what the stream has in fractions with two digits. */
+static const char *number(char buffer[48], const count_report *r, double value) {
+    bool fractions = r->settings->from.in.number_field || r->settings->decay;
+    char digits[40];
+    if (!isfinite(value) || fabs(value) >= 1e18) {
+        snprintf(buffer, 48, "%.6g", value);
+        return buffer;
+    }
+    fractions = fractions && value != floor(value);
+    int length = snprintf(digits, sizeof digits, "%.*f", fractions ? 2 : 0, fabs(value));
+    int point = fractions ? length - 3 : length, used = 0;
+    if (value < 0 && strspn(digits, "0.") < (size_t)length) buffer[used++] = '-';
+    for (int i = 0; i < length; i++) {
+        if (i && i < point && (point - i) % 3 == 0) buffer[used++] = ',';
+        buffer[used++] = digits[i];
+    }
+    buffer[used] = 0;
+    return buffer;
+}
+
+static void show_error(const count_report *r, const count_row *row) {
+    char text[48];
+    double off = row->value - row->truth;
+    printf("  %13s", number(text, r, row->truth));
+    if (row->truth != 0) printf("  %+8.2f%%", 100 * off / fabs(row->truth));
+    else printf("  %9s", number(text, r, off));
+}
+
+static void list_rows(const count_report *r, const count_answer *answer) {
+    char a[48], b[48], c[48];
+    bool truth = answer->count && !isnan(answer->rows[0].truth);
+    printf("%13s %13s %13s  %7s%s  key\n", "count", "at least", "at most", "share",
+           truth ? "           true      error" : "");
+    for (size_t i = 0; i < answer->count; i++) {
+        const count_row *row = &answer->rows[i];
+        printf("%13s %13s %13s  %6.2f%%", number(a, r, row->value), number(b, r, row->low),
+               number(c, r, row->high), 100 * share_of(r, row));
+        if (truth) show_error(r, row);
+        fputs("  ", stdout);
+        show_key(stdout, row->key, row->length, row->cut);
+        putchar('\n');
+    }
+}
+
+static void list_text(const count_report *r, answer_kind kind) {
+    const count_answer *answer = &r->answers[kind];
+    char text[48], share[32];
+    if (kind == ANSWER_ABOVE)
+        printf("\nkeys above %s of %s\n", weir_print_rate(share, r->settings->above),
+               number(text, r, r->total));
+    else putchar('\n');
+    list_rows(r, answer);
+    if (kind == ANSWER_QUERY) return;
+    if (answer->floor > 0)
+        printf("no other key came by more than %s times%s\n", number(text, r, answer->floor),
+               answer->complete ? "" : "; the list may lack some: more --memory would tell");
+    if (r->settings->exact)
+        printf("%zu of the %zu that are truly %s are in the list\n", answer->found,
+               answer->expected, kind == ANSWER_TOP ? "the most frequent" : "above that");
+}
+
+static void value_text(const count_report *r, const char *label, const count_row *row) {
+    char a[48], b[48], c[48];
+    printf("%-18s %15s", label, number(a, r, row->value));
+    if (row->low != row->high)
+        printf("   from %s to %s", number(b, r, row->low), number(c, r, row->high));
+    if (!isnan(row->truth)) {
+        printf("   true %s", number(a, r, row->truth));
+        if (row->truth != 0)
+            printf(" (%+.2f%%)", 100 * (row->value - row->truth) / fabs(row->truth));
+    }
+    putchar('\n');
+}
+
+static void values_text(const count_report *r, answer_kind kind) {
+    static const char *const labels[ANSWERS] = {[ANSWER_DISTINCT] = "different keys",
+                                                [ANSWER_SELF_JOIN] = "self-join size",
+                                                [ANSWER_JOIN] = "join size",
+                                                [ANSWER_COMMON] = "keys in both",
+                                                [ANSWER_RANGE] = "from ",
+                                                [ANSWER_QUANTILE] = "quantile "};
+    const count_answer *answer = &r->answers[kind];
+    for (size_t i = 0; i < answer->count; i++) {
+        char label[128];
+        snprintf(label, sizeof label, "%s%s", labels[kind], answer->rows[i].key);
+        value_text(r, label, &answer->rows[i]);
+    }
+}
+
+static void sample_text(const count_answer *answer) {
+    printf("\na sample of %zu records\n", answer->count);
+    for (size_t i = 0; i < answer->count; i++) {
+        fputs("  ", stdout);
+        show_key(stdout, answer->rows[i].key, answer->rows[i].length, answer->rows[i].cut);
+        putchar('\n');
+    }
+}
+
+static void heading(const count_report *r) {
+    char a[48], b[48];
+    if (r->grouped) {
+        fputs("\n== ", stdout);
+        if (r->group) show_key(stdout, r->group, r->group_length, false);
+        else fputs("(all other groups)", stdout);
+        printf("   %s\n", number(a, r, r->total));
+        return;
+    }
+    printf("%-18s %15s", "records", number(a, r, (double)r->totals.records));
+    if (r->total != (double)r->totals.records) printf("   %s in all", number(b, r, r->total));
+    if (r->totals.missing) printf("   %s without key", number(b, r, (double)r->totals.missing));
+    if (r->totals.bad) printf("   %s malformed", number(b, r, (double)r->totals.bad));
+    putchar('\n');
+}
+
+static void print_text(const count_report *r) {
+    heading(r);
+    for (int k = ANSWER_DISTINCT; k <= ANSWER_QUANTILE; k++)
+        if (r->answers[k].asked) values_text(r, (answer_kind)k);
+    for (int k = ANSWER_TOP; k <= ANSWER_QUERY; k++)
+        if (r->answers[k].asked) list_text(r, (answer_kind)k);
+    if (r->answers[ANSWER_SAMPLE].asked) sample_text(&r->answers[ANSWER_SAMPLE]);
+}
+
+/* --- for machines ---------------------------------------------------------------------------- */
+
+static void json_number(const char *name, double value) {
+    if (isfinite(value)) printf(",\"%s\":%.15g", name, value);
+    else printf(",\"%s\":null", name);
+}
+
+static void json_row(const count_report *r, answer_kind kind, const count_row *row) {
+    bool keyed = has_share(kind) || kind == ANSWER_QUANTILE || kind == ANSWER_SAMPLE;
+    putchar('{');
+    if (keyed) json_key(stdout, "key", row->key, row->length);
+    if (row->cut) fputs(",\"cut\":true", stdout);
+    if (kind != ANSWER_SAMPLE) {
+        printf("%s\"%s\":%.15g", keyed ? "," : "", has_share(kind) ? "count" : "value", row->value);
+        json_number("low", row->low);
+        json_number("high", row->high);
+        if (has_share(kind)) json_number("share", share_of(r, row));
+        if (!isnan(row->truth)) json_number("true", row->truth);
+    }
+    putchar('}');
+}
+
+static void json_rows(const count_report *r, answer_kind kind) {
+    const count_answer *answer = &r->answers[kind];
+    putchar('[');
+    for (size_t i = 0; i < answer->count; i++) {
+        if (i) putchar(',');
+        json_row(r, kind, &answer->rows[i]);
+    }
+    putchar(']');
+}
+
+static void json_answer(const count_report *r, answer_kind kind) {
+    const count_answer *answer = &r->answers[kind];
+    printf(",\"%s\":", names[kind]);
+    if (is_list(kind)) {
+        printf("{\"complete\":%s", answer->complete ? "true" : "false");
+        json_number("floor", answer->floor);
+        if (r->settings->exact)
+            printf(",\"expected\":%zu,\"found\":%zu", answer->expected, answer->found);
+        fputs(",\"keys\":", stdout);
+        json_rows(r, kind);
+        putchar('}');
+    } else if (kind >= ANSWER_DISTINCT && kind <= ANSWER_COMMON) {
+        json_row(r, kind, &answer->rows[0]);
+    } else {
+        json_rows(r, kind);
+    }
+}
+
+static void print_json(const count_report *r) {
+    fputs("{\"version\":", stdout);
+    report_json_string(stdout, weir_version());
+    if (r->grouped && r->group) {
+        putchar(',');
+        json_key(stdout, "group", r->group, r->group_length);
+    }
+    if (r->grouped && !r->group) fputs(",\"group\":null", stdout);
+    if (!r->grouped)
+        printf(",\"records\":%llu,\"missing\":%llu,\"bad\":%llu",
+               (unsigned long long)r->totals.records, (unsigned long long)r->totals.missing,
+               (unsigned long long)r->totals.bad);
+    json_number("total", r->total);
+    printf(",\"memory\":%llu", (unsigned long long)r->memory);
+    for (int k = 0; k < ANSWERS; k++)
+        if (r->answers[k].asked) json_answer(r, (answer_kind)k);
+    puts("}");
+}
+
+static void csv_row(const count_report *r, answer_kind kind, const count_row *row) {
+    if (r->running) printf("%llu,", (unsigned long long)r->totals.records);
+    if (r->grouped) {
+        csv_key(stdout, r->group ? r->group : "", r->group_length);
+        putchar(',');
+    }
+    printf("%s,", names[kind]);
+    csv_key(stdout, row->key, row->length);
+    if (kind == ANSWER_SAMPLE) {
+        puts(",,,,,");
+        return;
+    }
+    printf(",%.15g,%.15g,%.15g,", row->value, row->low, row->high);
+    if (has_share(kind)) printf("%.9g", share_of(r, row));
+    putchar(',');
+    if (!isnan(row->truth)) printf("%.15g", row->truth);
+    putchar('\n');
+}
+
+static void print_csv(const count_report *r, bool first) {
+    if (first)
+        printf("%s%sanswer,key,value,low,high,share,true\n", r->running ? "records," : "",
+               r->grouped ? "group," : "");
+    for (int k = 0; k < ANSWERS; k++)
+        for (size_t i = 0; i < r->answers[k].count; i++)
+            csv_row(r, (answer_kind)k, &r->answers[k].rows[i]);
+}
+
+/* --- bars ---------------------------------------------------------------------------------------
+ */
+
+enum { BARS_MOST = 40, LABEL_COLUMNS = 12 };
+
+static const count_row *plotted; /* the rows whose keys are the labels: plot_text has no context */
+
+/* The beginning of a key, as much as a label has room for. */
+static char *bar_label(char *buffer, double place) {
+    const count_row *row = &plotted[(size_t)place];
+    size_t used = 0, columns = 0;
+    for (size_t i = 0; i < row->length && columns < LABEL_COLUMNS && used < 28; columns++) {
+        const unsigned char *p = (const unsigned char *)row->key + i;
+        size_t n = utf8_length(p, row->length - i);
+        bool shown = n && !is_control(p, n);
+        memcpy(buffer + used, shown ? (const void *)p : "?", shown ? n : 1);
+        used += shown ? n : 1;
+        i += n ? n : 1;
+    }
+    buffer[used] = 0;
+    return buffer;
+}
+
+static int terminal_width(void) {
+    struct winsize w;
+    if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col >= 40) return w.ws_col;
+    return 80;
+}
+
+static int print_plot(const count_report *r) {
+    const count_settings *s = r->settings;
+    const count_answer *answer = &r->answers[s->top         ? ANSWER_TOP
+                                             : s->above > 0 ? ANSWER_ABOVE
+                                                            : ANSWER_QUERY];
+    double x[BARS_MOST], y[BARS_MOST], truth[BARS_MOST];
+    size_t n = answer->count < BARS_MOST ? answer->count : BARS_MOST;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (double)i;
+        y[i] = fmax(answer->rows[i].value, 0);
+        truth[i] = answer->rows[i].truth;
+    }
+    const plot_series series[] = {{"estimate", y}, {"true", truth}};
+    const plot p = {.title = "how often",
+                    .x_name = "key",
+                    .y_name = "count",
+                    .bars = true,
+                    .points = n,
+                    .x = x,
+                    .x_text = bar_label,
+                    .y_text = plot_count,
+                    .series = series,
+                    .series_count = s->exact ? 2 : 1};
+    if (!n) return EXIT_DONE;
+    plotted = answer->rows;
+    if (s->plot_file) return plot_svg(s->plot_file, &p);
+    putchar('\n');
+    plot_terminal(stdout, &p, terminal_width(), 0);
+    return EXIT_DONE;
+}
+
+int count_print(const count_report *r, bool first) {
+    if (r->settings->form == FORM_TEXT) print_text(r);
+    if (r->settings->form == FORM_JSON) print_json(r);
+    if (r->settings->form == FORM_CSV) print_csv(r, first);
+    return r->settings->plot ? print_plot(r) : EXIT_DONE;
+}

@@ -1,0 +1,360 @@
+/* count_set.c - the sketches of one stream, by the questions they answer.
+ *
+ * Each question has a kind of sketch that answers it best; several questions share one
+ * where they can. All sketches of a set have the same seed, so that a key is hashed
+ * once for all of them. A window wraps each of them; a half-life is an option of
+ * those that count.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli.h"
+#include "count.h"
+#include "report.h"
+#include "run_note.h"
+
+enum { PANES = 16, K_MOST = 10000000 };
+
+static const char *const part_names[PARTS] = {"keys", "signed", "distinct", "integers", "sample"};
+
+const char *count_part_name(count_part part) { return part_names[part]; }
+
+/* --- specs ------------------------------------------------------------------------- */
+
+static int put(char spec[SPEC_SIZE], const char *flag, const char *name, const char *value) {
+    char own[SPEC_SIZE];
+    if (!value || !*spec) return EXIT_DONE;
+    if (spec_get(spec, name, own, sizeof own)) {
+        if (!strcmp(own, value)) return EXIT_DONE;
+        return cli_error("%s %s and %s=%s in --sketch '%s' disagree; give it once", flag, value,
+                         name, own, spec);
+    }
+    if (strpbrk(value, ",=:()")) return cli_error("%s cannot be '%s'", flag, value);
+    size_t used = strlen(spec);
+    int n = snprintf(spec + used, SPEC_SIZE - used, "%c%s=%s", strchr(spec, ':') ? ',' : ':', name,
+                     value);
+    if (n < 0 || (size_t)n >= SPEC_SIZE - used) return cli_error("the sketch's spec is too long");
+    return EXIT_DONE;
+}
+
+/* The questions a part is for. */
+static uint32_t questions_of(const count_settings *s, count_part part) {
+    bool lists = s->top || s->above > 0;
+    uint32_t counts = (s->query_count ? WEIR_CAN_ESTIMATE : 0u) |
+                      (s->self_join ? WEIR_CAN_SELF_JOIN : 0u) | (s->join ? WEIR_CAN_JOIN : 0u);
+    switch (part) {
+    case PART_KEYS:
+        return (lists ? WEIR_CAN_TOP : 0u) | (s->by_agms ? 0u : counts);
+    case PART_SIGNED:
+        return s->by_agms ? counts | (lists ? WEIR_CAN_ESTIMATE : 0u) : 0u;
+    case PART_DISTINCT:
+        return s->distinct ? WEIR_CAN_DISTINCT : 0u;
+    case PART_INTEGERS:
+        return (s->range_count ? WEIR_CAN_RANGE : 0u) |
+               (s->quantile_count ? WEIR_CAN_QUANTILE : 0u);
+    case PART_SAMPLE:
+        return s->sample ? WEIR_CAN_SAMPLE : 0u;
+    default:
+        return 0;
+    }
+}
+
+/* Which questions the sketch of a spec answers. */
+static int answers_of(const char *spec, uint32_t *answers) {
+    weir_sketch *sketch;
+    weir_sketch_info info;
+    weir_error err;
+    if (weir_sketch_new(&sketch, spec, &err) != WEIR_OK)
+        return cli_error("--sketch '%s': %s", spec, err.message);
+    weir_sketch_get_info(sketch, &info);
+    weir_sketch_free(sketch);
+    *answers = info.answers;
+    return EXIT_DONE;
+}
+
+/* Give each --sketch its place: that of the questions it answers. */
+static int place_given(count_specs *specs, const count_settings *s) {
+    for (size_t i = 0; i < s->sketch_count; i++) {
+        uint32_t answers = 0;
+        int code = answers_of(s->sketches[i], &answers), part = 0;
+        if (code != EXIT_DONE) return code;
+        for (part = PARTS - 1; part >= 0; part--) {
+            uint32_t asked = questions_of(s, (count_part)part);
+            if (asked && (asked & answers) == asked && !*specs->of[part]) break;
+        }
+        if (part < 0)
+            return cli_error("--sketch '%s' cannot answer what is asked for; docs/sketches.md has "
+                             "a table of which sketch answers what",
+                             s->sketches[i]);
+        if (strlen(s->sketches[i]) >= SPEC_SIZE) return cli_error("--sketch is too long");
+        strcpy(specs->of[part], s->sketches[i]);
+    }
+    return EXIT_DONE;
+}
+
+/* The kind for a part when none was given. */
+static void place_usual(count_specs *specs, const count_settings *s, count_part part) {
+    char *spec = specs->of[part];
+    if (!questions_of(s, part) || *spec) return;
+    if (part == PART_KEYS && (s->top || s->above > 0)) {
+        double k = s->above > 0 ? ceil(1 / s->above) : 0;
+        if ((double)s->top > k) k = (double)s->top;
+        snprintf(spec, SPEC_SIZE, "top:k=%.0f", k < K_MOST ? k : K_MOST);
+    } else if (part == PART_SAMPLE) {
+        snprintf(spec, SPEC_SIZE, "sample:n=%zu", s->sample);
+    } else if (part == PART_INTEGERS) {
+        strcpy(spec, "dyadic:bits=64");
+    } else {
+        static const char *const kinds[] = {"countmin", "agms", "hll"};
+        strcpy(spec, kinds[part]);
+    }
+}
+
+static bool counts_weights(count_part part) {
+    return part == PART_KEYS || part == PART_SIGNED || part == PART_INTEGERS;
+}
+
+/* Memory where none was given: of a group little; ranges need more than counts, as they
+ * count at every level. NULL: what the kind takes. */
+static const char *usual_memory(const count_settings *s, count_part part) {
+    static const char *const small[PARTS] = {"64K", "64K", "4K", "256K", NULL};
+    bool long_list = part == PART_KEYS && s->top > 100;
+    if (s->group) return long_list ? NULL : small[part];
+    return part == PART_INTEGERS ? "4M" : NULL;
+}
+
+static int put_memory(char *spec, const count_settings *s, count_part part, bool alone) {
+    char own[SPEC_SIZE];
+    if (!s->memory) {
+        bool sized = s->error || s->sketch_count || s->window;
+        if (sized || spec_get(spec, "memory", own, sizeof own)) return EXIT_DONE;
+        return put(spec, "--memory", "memory", usual_memory(s, part));
+    }
+    if (part == PART_SAMPLE || (!counts_weights(part) && !alone)) return EXIT_DONE;
+    return put(spec, "--memory", "memory", s->memory);
+}
+
+static int wrap_window(char *spec, const count_settings *s) {
+    char whole[2 * SPEC_SIZE];
+    if (!s->window || !*spec || !strncmp(spec, "window:", 7)) return EXIT_DONE;
+    int n =
+        snprintf(whole, sizeof whole, "window:length=%s,panes=%d,of=(%s)", s->window, PANES, spec);
+    if (n < 0 || n >= SPEC_SIZE) return cli_error("the sketch's spec is too long");
+    strcpy(spec, whole);
+    return EXIT_DONE;
+}
+
+static int finish_spec(char *spec, const count_settings *s, count_part part, bool alone) {
+    bool sized = counts_weights(part) || (alone && part == PART_DISTINCT);
+    bool weighs = counts_weights(part) && s->from.in.number_field;
+    char own[64];
+    int code = sized ? put(spec, "--error", "error", s->error) : EXIT_DONE;
+    if (code == EXIT_DONE && sized) code = put(spec, "--confidence", "confidence", s->confidence);
+    if (code == EXIT_DONE && part == PART_KEYS && s->conservative)
+        code = put(spec, "--estimator", "update", "conservative");
+    if (code == EXIT_DONE && weighs && !spec_get(spec, "counter", own, sizeof own))
+        code = put(spec, "--weight", "counter", s->conservative ? "64" : "real");
+    if (code == EXIT_DONE && (part == PART_KEYS || part == PART_SIGNED))
+        code = put(spec, "--decay", "decay", s->decay);
+    if (code == EXIT_DONE) code = wrap_window(spec, s);
+    if (code == EXIT_DONE) code = put_memory(spec, s, part, alone);
+    return code;
+}
+
+int count_specs_make(count_specs *specs, const count_settings *s) {
+    memset(specs, 0, sizeof *specs);
+    int code = place_given(specs, s), parts = 0;
+    for (int i = 0; i < PARTS; i++) place_usual(specs, s, (count_part)i);
+    for (int i = 0; i < PARTS; i++) parts += *specs->of[i] != 0;
+    for (int i = 0; i < PARTS && code == EXIT_DONE; i++)
+        if (*specs->of[i]) code = finish_spec(specs->of[i], s, (count_part)i, parts == 1);
+    for (int i = 0; i < PARTS && code == EXIT_DONE; i++)
+        if (*specs->of[i]) code = put(specs->of[i], "--seed", "seed", s->seed);
+    return code;
+}
+
+/* --- sketches ------------------------------------------------------------------------ */
+
+static int make_one(weir_sketch **out, const char *spec) {
+    weir_error err;
+    if (weir_sketch_new(out, spec, &err) == WEIR_OK) return EXIT_DONE;
+    return cli_error("%s", err.message);
+}
+
+int count_set_make(count_set *set, const count_specs *specs) {
+    char seed[32] = "", spec[SPEC_SIZE], own[64];
+    memset(set, 0, sizeof *set);
+    for (int i = 0; i < PARTS; i++) {
+        if (!*specs->of[i]) continue;
+        strcpy(spec, specs->of[i]);
+        int code = EXIT_DONE;
+        if (*seed && !spec_get(spec, "seed", own, sizeof own))
+            code = put(spec, "--seed", "seed", seed);
+        if (code == EXIT_DONE) code = make_one(&set->part[i], spec);
+        if (code != EXIT_DONE) return code;
+        weir_sketch_info info;
+        weir_sketch_get_info(set->part[i], &info);
+        snprintf(seed, sizeof seed, "0x%llx", (unsigned long long)info.seed);
+        if (weir_sketch_hash(set->part[i], "weir", 4) !=
+            weir_sketch_hash(count_set_any(set), "weir", 4))
+            return cli_error("the sketches of one run need the same seed and the same hash");
+    }
+    return EXIT_DONE;
+}
+
+int count_set_like(count_set *set, const count_set *other) {
+    memset(set, 0, sizeof *set);
+    for (int i = 0; i < PARTS; i++) {
+        if (!other->part[i]) continue;
+        char *spec = report_sketch_spec(other->part[i]);
+        if (!spec) return cli_error("out of memory");
+        int code = make_one(&set->part[i], spec);
+        free(spec);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+void count_set_free(count_set *set) {
+    for (int i = 0; i < PARTS; i++) weir_sketch_free(set->part[i]), set->part[i] = NULL;
+}
+
+void count_set_clear(count_set *set) {
+    for (int i = 0; i < PARTS; i++)
+        if (set->part[i]) weir_sketch_clear(set->part[i]);
+}
+
+int count_set_merge(count_set *into, const count_set *from) {
+    weir_error err;
+    for (int i = 0; i < PARTS; i++)
+        if (into->part[i] && weir_sketch_merge(into->part[i], from->part[i], &err) != WEIR_OK)
+            return cli_error("%s", err.message);
+    return EXIT_DONE;
+}
+
+const weir_sketch *count_set_any(const count_set *set) {
+    for (int i = 0; i < PARTS; i++)
+        if (set->part[i]) return set->part[i];
+    return NULL;
+}
+
+uint64_t count_set_memory(const count_set *set) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < PARTS; i++) {
+        weir_sketch_info info;
+        if (!set->part[i]) continue;
+        weir_sketch_get_info(set->part[i], &info);
+        bytes += info.memory;
+    }
+    return bytes;
+}
+
+/* --- the state file -------------------------------------------------------------------- */
+
+int count_set_save(const count_set *set, const count_settings *s, const count_totals *totals) {
+    weir_snapshot *snapshot;
+    weir_error err;
+    size_t length;
+    run_counts counts = {
+        .records = totals->records, .missing = totals->missing, .bad = totals->bad};
+    char *note = run_note_keys("count", &s->from, &counts, &length);
+    if (!note) return cli_error("out of memory");
+    weir_status status = weir_snapshot_new(&snapshot, &err);
+    for (int i = 0; i < PARTS && status == WEIR_OK; i++)
+        if (set->part[i])
+            status = weir_snapshot_put_sketch(snapshot, part_names[i], set->part[i], &err);
+    if (status == WEIR_OK) status = weir_snapshot_put_note(snapshot, "run", note, length, &err);
+    if (status == WEIR_OK) status = weir_snapshot_write(snapshot, s->state, &err);
+    weir_snapshot_free(snapshot);
+    free(note);
+    return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
+}
+
+/* A saved sketch fits if it could be merged into one made by today's options. */
+static int check_options(const count_settings *s, const count_specs *specs,
+                         const count_set *saved) {
+    char spec[SPEC_SIZE], seed[32];
+    for (int i = 0; i < PARTS; i++) {
+        weir_sketch *fresh = NULL;
+        weir_sketch_info info;
+        weir_error err;
+        if (!*specs->of[i]) continue;
+        weir_sketch_get_info(saved->part[i], &info);
+        snprintf(seed, sizeof seed, "0x%llx", (unsigned long long)info.seed);
+        strcpy(spec, specs->of[i]);
+        int code = s->seed ? EXIT_DONE : put(spec, "--seed", "seed", seed);
+        if (code == EXIT_DONE) code = make_one(&fresh, spec);
+        if (code == EXIT_DONE &&
+            weir_sketch_merge(fresh, saved->part[i], &err) == WEIR_ERR_MISMATCH)
+            code =
+                cli_error("the state file '%s' does not fit: %s; use the same options or another "
+                          "state file",
+                          s->state, err.message);
+        weir_sketch_free(fresh);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+/* What is asked must be in the file, made under the same options where such are given. */
+static int check_saved(const count_settings *s, const count_set *set) {
+    count_specs specs;
+    int code = count_specs_make(&specs, s);
+    for (int i = 0; i < PARTS && code == EXIT_DONE; i++) {
+        weir_sketch_info info;
+        uint32_t asked = questions_of(s, (count_part)i);
+        if (!asked) continue;
+        if (set->part[i]) weir_sketch_get_info(set->part[i], &info);
+        if (!set->part[i] || (info.answers & asked) != asked)
+            return cli_error("the state file '%s' has no sketch '%s' that could answer this: ask "
+                             "what was asked when it was made, or use another state file",
+                             s->state, part_names[i]);
+    }
+    bool given = s->memory || s->error || s->confidence || s->seed || s->sketch_count ||
+                 s->window || s->decay || s->conservative;
+    return code == EXIT_DONE && given ? check_options(s, &specs, set) : code;
+}
+
+/* A list of 10 keys cannot become one of 100, nor can a window begin later. */
+static int check_room(const count_settings *s, const count_set *set) {
+    char *spec = set->part[PART_KEYS] ? report_sketch_spec(set->part[PART_KEYS]) : NULL, value[64];
+    int code = EXIT_DONE;
+    uint64_t k;
+    if (spec && spec_get(spec, "k", value, sizeof value) && !weir_parse_count(value, &k, NULL) &&
+        s->top > k)
+        code = cli_error("the state file '%s' keeps the %llu most frequent keys, so --top can be "
+                         "at most that",
+                         s->state, (unsigned long long)k);
+    free(spec);
+    return code;
+}
+
+int count_set_load(count_set *set, const count_settings *s, count_totals *totals) {
+    weir_snapshot *snapshot;
+    weir_error err;
+    size_t length;
+    char difference[512];
+    run_counts counts = {0};
+    memset(set, 0, sizeof *set);
+    if (weir_snapshot_read(&snapshot, s->state, &err) != WEIR_OK)
+        return cli_error("%s", err.message);
+    for (int i = 0; i < PARTS; i++)
+        set->part[i] = weir_snapshot_take_sketch(snapshot, part_names[i]);
+    const char *note = weir_snapshot_note(snapshot, "run", &length);
+    int code = EXIT_DONE;
+    if (!count_set_any(set))
+        code = cli_error("'%s' holds no sketches that 'weir count' has made", s->state);
+    else if (note &&
+             !run_note_keys_fit(&s->from, note, length, &counts, difference, sizeof difference))
+        code = cli_error("the state file '%s' was made %s; use the same options or another state "
+                         "file",
+                         s->state, difference);
+    if (code == EXIT_DONE) code = check_saved(s, set);
+    if (code == EXIT_DONE) code = check_room(s, set);
+    *totals = (count_totals){counts.records, counts.missing, counts.bad};
+    weir_snapshot_free(snapshot);
+    return code;
+}

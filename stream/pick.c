@@ -1,0 +1,164 @@
+/* pick.c - a field of a record that was read before.
+ *
+ * The reader hands on hashes and not the keys, which few need. Those who do make the
+ * key of that one record again: the record is put up as a block of its own and goes
+ * through the same code, with a hash function that looks at the bytes instead of
+ * hashing them. So a picked field cannot differ from what was hashed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream_internal.h"
+
+enum { LONGEST_PLAIN = 40 }; /* digits of a number that is written without exponent */
+
+struct stream_picker {
+    key_plan plan;
+    stream_keyer keyer;
+    stream_buffer text; /* several parts, or numbers, as people write them */
+    const unsigned char *seen;
+    size_t seen_length;
+    /* a block of one record */
+    uint32_t ends[2], where;
+    uint64_t hash;
+    uint8_t status, reason;
+};
+
+/* Stands in for the hash function. */
+static uint64_t look(const void *context, const void *key, size_t length) {
+    stream_picker *picker = (stream_picker *)(uintptr_t)context;
+    picker->seen = key;
+    picker->seen_length = length;
+    return 0;
+}
+
+stream_status stream_picker_new(stream_picker **out, const stream_options *options,
+                                stream_error *err) {
+    stream_options o = *options;
+    *out = NULL;
+    stream_picker *picker = calloc(1, sizeof *picker);
+    if (!picker) return stream__no_memory(err);
+    o.time_field = o.number_field = NULL;
+    o.hash = look;
+    o.hash_context = picker;
+    if (stream__plan_init(&picker->plan, &o, err)) {
+        free(picker);
+        return STREAM_FAILED;
+    }
+    if (!stream__keyer_init(&picker->keyer, &picker->plan)) {
+        stream_picker_free(picker);
+        return stream__no_memory(err);
+    }
+    *out = picker;
+    return STREAM_OK;
+}
+
+void stream_picker_free(stream_picker *picker) {
+    if (!picker) return;
+    stream__keyer_release(&picker->keyer);
+    stream__plan_release(&picker->plan);
+    stream__buffer_release(&picker->text);
+    free(picker);
+}
+
+stream_status stream_picker_header(stream_picker *picker, const stream_batch *batch, size_t i,
+                                   stream_error *err) {
+    const unsigned char *row = batch->base + batch->offsets[i];
+    size_t length = batch->offsets[i + 1] - batch->offsets[i];
+    while (length && (row[length - 1] == '\n' || row[length - 1] == '\r')) length--;
+    return stream__plan_header(&picker->plan, row, length, batch->file, err);
+}
+
+/* ------------------------------------------------------------------------
+ * For people
+ * ------------------------------------------------------------------------ */
+
+static bool append(stream_buffer *b, const void *bytes, size_t length) {
+    if (!stream__buffer_reserve(b, length)) return false;
+    memcpy(b->bytes + b->length, bytes, length);
+    b->length += length;
+    return true;
+}
+
+/* "-12e2" as -1200; what would be too long, or has a fraction, keeps its exponent. */
+static bool append_number(stream_buffer *b, const unsigned char *p, size_t length) {
+    const unsigned char *e = memchr(p, 'e', length);
+    size_t digits = e ? (size_t)(e - p) : length;
+    long power = 0;
+    if (e && e + 1 < p + length && e[1] != '-')
+        for (const unsigned char *c = e + 1; c < p + length && power <= LONGEST_PLAIN; c++)
+            power = power * 10 + (*c - '0');
+    if (power == 0 || (size_t)power + digits > LONGEST_PLAIN) return append(b, p, length);
+    bool done = append(b, p, digits);
+    for (; power > 0 && done; power--) done = append(b, "0", 1);
+    return done;
+}
+
+/* One JSON value as json.c spells it, without the tag. */
+static bool append_json(stream_buffer *b, const unsigned char *p, size_t length) {
+    switch (*p) {
+    case 'n':
+        return append_number(b, p + 1, length - 1);
+    case 't':
+        return append(b, "true", 4);
+    case 'f':
+        return append(b, "false", 5);
+    case 'z':
+        return append(b, "null", 4);
+    default:
+        return append(b, p + 1, length - 1);
+    }
+}
+
+static bool append_part(stream_picker *picker, const unsigned char *p, size_t length) {
+    if (picker->plan.format == STREAM_JSON) return append_json(&picker->text, p, length);
+    return append(&picker->text, p, length);
+}
+
+/* Put the parts together again: each stands behind its length in four bytes. */
+static bool join_parts(stream_picker *picker) {
+    const unsigned char *p = picker->seen, *end = p + picker->seen_length;
+    for (bool first = true; p < end; first = false) {
+        size_t n = p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
+        if (!first && !append(&picker->text, ",", 1)) return false;
+        if (!append_part(picker, p + 4, n)) return false;
+        p += 4 + n;
+    }
+    return true;
+}
+
+static const void *readable(stream_picker *picker, size_t *length) {
+    const key_plan *plan = &picker->plan;
+    bool several = plan->key_count > 1;
+    bool json = plan->format == STREAM_JSON && plan->by_parts;
+    *length = picker->seen_length;
+    if (!several && !json) return *length ? picker->seen : (const void *)"";
+    picker->text.length = 0;
+    if (!stream__buffer_reserve(&picker->text, 1)) return NULL;
+    bool done = several ? join_parts(picker)
+                        : append_json(&picker->text, picker->seen, picker->seen_length);
+    *length = picker->text.length;
+    return done ? picker->text.bytes : NULL;
+}
+
+const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t i,
+                        size_t *length) {
+    picker->ends[0] = batch->offsets[i];
+    picker->ends[1] = batch->offsets[i + 1];
+    picker->seen = NULL;
+    stream_block block = {
+        .memory = (unsigned char *)(uintptr_t)batch->base,
+        .ends = picker->ends,
+        .count = 1,
+        .hashes = &picker->hash,
+        .status = &picker->status,
+        .reason = &picker->reason,
+        .where = &picker->where,
+        .batch = *batch,
+    };
+    block.batch.count = 1;
+    block.batch.status = NULL;
+    block.batch.open_end = batch->open_end && i + 1 == batch->count;
+    if (!stream__keys(&picker->keyer, &block) || !picker->seen) return NULL;
+    return readable(picker, length);
+}

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# weir count: questions, forms, states, and what is refused.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+s=--seed=7
+
+# --- questions, where every count is exact -------------------------------------------------
+{ for i in 1 2 3 4 5; do echo a; done; for i in 1 2 3; do echo b; done; echo c; } >in
+run count $s --csv --top 2 in
+is top $'answer,key,value\ntop,a,5\ntop,b,3' "$(cut -d, -f1-3 out)"
+run count $s --csv --distinct --self-join in
+is sizes $'distinct,3\nself_join,35' "$(tail -n +2 out | awk -F, '{printf "%s,%.0f\n", $1, $3}')"
+run count $s --csv --above 20% in
+is above $'above,a,5\nabove,b,3' "$(tail -n +2 out | cut -d, -f1-3)"
+printf 'b\nnot there\n' >keys
+run count $s --csv --query a --query keys in
+is query $'query,a,5\nquery,b,3\nquery,not there,0' "$(tail -n +2 out | cut -d, -f1-3)"
+printf 'a\na\nc\nd\n' >other
+run count $s --csv --join other --distinct --exact in
+is join $'distinct,3,3\njoin,11,11\ncommon,2,2' \
+  "$(tail -n +2 out | awk -F, '{printf "%s,%.0f,%s\n", $1, $3, $7}')"
+seq 1 1000 >numbers
+run count $s --csv --range 101:200 --quantiles 50,99 --exact numbers
+is integers $'range,101:200,100\nquantile,50%,500\nquantile,99%,990' \
+  "$(tail -n +2 out | cut -d, -f1,2,7)"
+run count $s --csv --sample 3 in
+is sample 3 "$(grep -c '^sample,[abc],' out)"
+run count $s in
+is default-questions '1 1' "$(grep -c 'different keys  *3 ' out) $(grep -c ' 55.56%  a$' out)"
+run count $s --csv --top 1 --query c --distinct --exact --sketch linear:capacity=1000 in
+is several-at-once $'top,a,5\nquery,c,1\ndistinct,,3' "$(tail -n +2 out | cut -d, -f1,2,7)"
+
+# --- estimates against the truth -----------------------------------------------------------
+# 60000 records of 20000 keys, the i-th with a share like 1/i: counters do collide
+awk 'BEGIN { srand(5); for (i = 0; i < 60000; i++) { x = int(exp(rand() * log(20000))); print "key " x } }' >zipf
+for how in auto cm cmm cmm-mean agms mi; do
+  run count $s --json --top 20 --estimator $how --memory 64K --exact zipf
+  is "complete-$how" '"expected":20,"found":20' "$(grep -o '"expected":20,"found":[0-9]*' out)"
+  # every true count lies within its bounds (99% each: 20 rows, one may miss)
+  missed=$(grep -o '"low":[^,]*,"high":[^,]*,"share":[^,]*,"true":[^}]*' out | tr ':,' '  ' |
+    awk '{ if ($8 < $2 - 1e-6 || $8 > $4 + 1e-6) n++ } END { print n + 0 }')
+  if ((missed <= 1)); then ok "bounds-$how"; else no "bounds-$how" "$missed of 20 outside"; fi
+done
+sort zipf | uniq -c | sort -k1,1rn -k3,3 | head -10 | awk '{ print $2 " " $3 "," $1 }' | sort >want
+run count $s --csv --top 10 --exact zipf
+tail -n +2 out | cut -d, -f2,7 | sort >got
+same exact-is-uniq want got
+run count $s --csv --top 10 --exact=1K zipf
+tail -n +2 out | cut -d, -f2,7 | sort >got
+same exact-on-disk want got
+run count $s --json --distinct --self-join --exact=1K zipf
+sort zipf | uniq -c | awk '{ n++; q += $1 * $1 } END { printf "%d %d", n, q }' >want
+is exact-sizes-on-disk "$(cat want)" "$(grep -o '"true":[0-9]*' out | cut -d: -f2 | tr '\n' ' ' | sed 's/ $//')"
+# the same answers with any number of threads, and run by run
+run count $s --csv --top 50 --query 'key 77' --self-join --distinct -j1 zipf; cp out one
+run count $s --csv --top 50 --query 'key 77' --self-join --distinct -j2 zipf
+same threads-agree one out
+run count $s --csv --top 50 --query 'key 77' --self-join --distinct -j4 zipf
+same four-threads-agree one out
+
+# --- keys, weights, groups -----------------------------------------------------------------
+printf 'user,ms,url\nann,10,/a\nbob,2.5,/a\nann,1,"/b,c"\nann,0.5,/a\n' >t.csv
+run count $s --csv --format csv --header --key user --top 2 t.csv
+is column $'top,ann,3\ntop,bob,1' "$(tail -n +2 out | cut -d, -f1-3)"
+run count $s --csv --format csv --header --key user --weight ms --top 2 t.csv
+is weight $'top,ann,11.5\ntop,bob,2.5' "$(tail -n +2 out | cut -d, -f1-3)"
+run count $s --csv --format csv --header --key user,url --top 1 --query 'ann,"/b,c"' t.csv
+is columns $'top,"ann,/a",2,2\nquery,"ann,""/b,c""",1,1' "$(tail -n +2 out | sed 's/\(,[0-9]*\),[^,]*\(,[0-9]*\),.*/\1\2/')"
+run count $s --csv --format csv --header --key url --group user --top 1 t.csv
+is group $'group,answer,key,value\nann,top,/a,2\nbob,top,/a,1' "$(cut -d, -f1-4 out)"
+run count $s --csv --format csv --header --key url --group user --groups 1 --top 1 t.csv
+is groups-bounded $'ann,top,/a,2\n,top,/a,1' "$(tail -n +2 out | cut -d, -f1-4)"
+printf '{"u":"x","n":100}\n{"u":"y","n":1e2}\n{"u":"x","n":-1}\n' >t.json
+run count $s --csv --format json --key .n --top 1 --query -1 --query 100.0 t.json
+is json-numbers $'top,100,2\nquery,-1,1\nquery,100.0,2' "$(tail -n +2 out | cut -d, -f1-3)"
+run count $s --csv --format json --key .u --query x --query '"y"' t.json
+is json-strings $'query,x,2\nquery,"""y""",1' "$(tail -n +2 out | cut -d, -f1-3)"
+run count $s --csv --format json --key .n --range -5:5 --exact t.json
+is json-range 'range,-5:5,1' "$(tail -n +2 out | cut -d, -f1,2,7)"
+printf '5,a\n-2,a\n' >neg.csv
+run count $s --csv --format csv --key 2 --weight 1 --query a neg.csv
+is taking-back 'query,a,3' "$(tail -n +2 out | cut -d, -f1-3)"
+
+# --- keys that are no text -----------------------------------------------------------------
+printf 'caf\303\251\n\377\001\tx\n\033[31mred\n' >odd
+run count $s --top 3 odd
+is safe-text $'\\x1b[31mred\n\\xff\\x01\\tx\ncaf\303\251' "$(grep -v records out | grep '%  ' | sed 's/.*%  //' | sort)"
+run count $s --json --top 3 odd
+is safe-json '"key":"\ufffd\u0001\tx","key_hex":"ff010978"' "$(grep -o '"key":"[^"]*","key_hex":"[^"]*"' out | sed 's/\\u0009/\\t/')"
+printf 'a,b\n"q"\n' >quoted
+run count $s --csv --top 2 quoted
+is safe-csv $'"""q""",1\n"a,b",1' "$(tail -n +2 out | sed 's/top,\(.*\),1,[0-9.]*,1,.*/\1,1/' | sort)"
+
+# --- the recent past -------------------------------------------------------------------------
+{ yes old | head -1000; yes new | head -1000; } >past
+run count $s --csv --window 800 --query old --query new past
+is window-records 'query,old,0' "$(grep ',old,' out | cut -d, -f1-3)"
+run count $s --csv --decay 100 --query old --query new past
+is decay-records 'yes' "$(awk -F, '$2 == "old" { o = $3 } $2 == "new" { n = $3 } END { print (o < 1 && n > 100 && n < 200) ? "yes" : o " " n }' out)"
+printf '0,x\n10,x\n100,y\n' >times.csv
+run count $s --csv --format csv --key 2 --window 20s --time 1 --query x --query y times.csv
+is window-time $'query,x,0\nquery,y,1' "$(tail -n +2 out | cut -d, -f1-3)"
+
+# --- forms ---------------------------------------------------------------------------------------
+run count $s --top 2 --plot in
+is plot 2 "$(grep -c ' |##*' out)"
+run count $s --top 2 --plot=bars.svg --json in
+is plot-svg 1 "$(grep -c '^<svg' bars.svg)"
+(cat in; sleep 0.5; cat in) | "$WEIR" count $s --csv --top 1 --every 100ms >out
+is every 'yes' "$([[ $(grep -c '^9,top,a,5' out) -ge 1 && $(tail -1 out) == 18,top,a,10,* ]] && echo yes)"
+
+# --- states -----------------------------------------------------------------------------------------
+run count $s --state st --top 5 --distinct in
+run count --state st --csv --top 5 --distinct in
+is state-continues $'top,a,10\ntop,b,6\ntop,c,2' "$(tail -n +2 out | grep top | cut -d, -f1-3)"
+run count --state st --json --top 1 /dev/null
+is state-counts-records '"records":18' "$(grep -o '"records":18' out)"
+run count $s --state x1 --top 5 --distinct in
+run count $s --state x2 --top 5 --distinct other
+run merge -o both x1 x2
+run count --state both --csv --top 5 /dev/null
+is merged 'top,a,7' "$(sed -n 2p out | cut -d, -f1-3)"
+run count --state both --json --distinct /dev/null
+is merged-records '"records":13' "$(grep -o '"records":13' out)"
+run inspect both
+is inspected 2 "$(grep -c '^sketch ' out)"
+run inspect --json both
+is inspected-json '"sketch":"top"' "$(grep -o '"sketch":"top"' out)"
+trouble state-other-memory "count: the state file 'st' does not fit: cannot merge sketches of different spec: 'memory' is not the same; use the same options or another state file" count --state st --memory 64K --top 5 --distinct in
+trouble_like state-other-key "count: the state file 'st' was made with --format lines, not csv;*" count --state st --format csv --key 1 --top 5 --distinct t.csv
+trouble_like state-other-question "count: the state file 'st' has no sketch 'integers' that could answer this*" count --state st --range 1:2 numbers
+trouble_like state-longer-list "count: the state file 'st' keeps the 5 most frequent keys*" count --state st --top 6 in
+run dedup --memory 64K --state d.weir in
+trouble_like state-of-dedup "count: 'd.weir' holds no sketches*" count --state d.weir in
+trouble_like merge-kinds "merge: 'd.weir' holds a filter and 'x1' does not" merge -o y d.weir x1
+run count --seed 8 --state x3 --top 5 --distinct in
+trouble merge-seed "merge: 'x1' and 'x3': cannot merge sketches of different spec: 'seed' is not the same" merge -o y x1 x3
+run count $s --state x4 --top 5 in
+trouble merge-parts "merge: 'x4' holds no sketch 'distinct', as 'x1' does" merge -o y x1 x4
+head -c 200 x1 >broken
+trouble_like state-broken "count: *broken*" count --state broken in
+
+# --- bad input ------------------------------------------------------------------------------------
+trouble top-zero "count: --top cannot be '0'; it goes from 1 to 10M" count --top 0 in
+trouble_like above-one "count: --above cannot be '100%'*" count --above 100% in
+trouble range-words "count: --range cannot be 'x:y'; it is two integers, such as 10:99" count --range x:y in
+trouble range-empty "count: --range '9:3' is empty: it goes from the lower to the higher" count --range 9:3 numbers
+trouble range-huge "count: --range cannot be '0:99999999999999999999'; it is two integers, such as 10:99" count --range 0:99999999999999999999 numbers
+trouble quantile-out "count: --quantiles cannot be '101'; it is a list of percentages from 0 to 100, such as 50,90,99" count --quantiles 101 numbers
+trouble quantile-of-nothing "count: nothing was counted, so there is no quantile" count --quantiles 50 /dev/null
+trouble not-an-integer "count: record 1 of 'in': the key 'a' is not an integer of 64 bits, as --range and --quantiles need" count --range 1:2 in
+echo 9223372036854775808 >big
+trouble integer-too-large "count: record 1 of 'big': the key '9223372036854775808' is not an integer of 64 bits, as --range and --quantiles need" count --range 1:2 big
+printf '1\nx\n2\n' >mixed
+run count $s --csv --range 1:9 --on-bad drop --exact mixed
+is not-an-integer-dropped 'range,1:9,2' "$(tail -1 out | cut -d, -f1,2,7)"
+trouble_like width-zero "count: *width*0*" count --sketch countmin:width=0 --query a in
+trouble_like depth-zero "count: *depth*0*" count --sketch countmin:depth=0 --query a in
+trouble_like sketch-unable "count: --sketch 'hll' cannot answer what is asked for*" count --sketch hll --query a in
+trouble_like sketch-unknown "count: --sketch 'contmin': *" count --sketch contmin --query a in
+trouble_like negative-distinct "count: record 2 of 'neg.csv': a 'hll' sketch cannot take a negative weight (-2)" count --format csv --key 2 --weight 1 --distinct neg.csv
+printf '1500000000,a\n1500000000,a\n' >huge.csv
+trouble_like overflow "count: record 2 of 'huge.csv': *overflow*" count --format csv --key 2 --weight 1 --query a --sketch countmin:counter=32 huge.csv
+trouble_like weight-no-number "count: record 1 of 't.csv' (at byte *): *not a number*" count --format csv --key 1 --weight 3 t.csv
+trouble_like weight-lines "count: --weight goes with --format csv, tsv or json*" count --weight 1 in
+trouble group-lines "count: --group goes with --format csv, tsv or json; lines have no columns" count --group 1 in
+trouble_like group-unknown "count: *nobody*" count --format csv --header --key user --group nobody t.csv
+trouble decay-distinct "count: --decay goes with counts and lists; for --distinct, --range, --quantiles and --sample use --window" count --decay 1h --distinct in
+trouble window-and-decay "count: --window and --decay do not go together" count --decay 1h --window 1h in
+trouble both-forms "count: give --json or --csv, not both" count --json --csv in
+trouble mi-window "count: --estimator mi does not go with a window: what was counted by minimal increase cannot be added up or faded" count --estimator mi --window 1h --top 1 in
+trouble sample-weight "count: --sample does not go with --weight: records are sampled one by one" count --format csv --weight 1 --sample 2 neg.csv
+trouble no-file "count: cannot read 'nowhere': No such file or directory" count nowhere
+trouble_like estimator-unknown "count: --estimator cannot be 'cmn'; did you mean 'cm*" count --estimator cmn in
+finish

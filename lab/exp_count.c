@@ -1140,7 +1140,7 @@ const lab_experiment lab_exp_count[] = {
                "column is what a list of just 100 by `auto` misses: there keys next to the 100th "
                "compete, which no error short of exact decides.",
      .reason =
-         "On flows 208 keys tie for the 100th place and 258 are as frequent or more. A roster "
+         "On flows 208 keys tie for the 100th place and 251 are as frequent or more. A roster "
          "for k = 100 has room for 400 keys and keeps 200 when it is full, so the tied ones "
          "go; the list says that it is not complete. The last case, added after a look at "
          "this, has k = 300.",

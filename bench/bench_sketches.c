@@ -15,8 +15,12 @@
  *
  * `--long N` adds N updates to one sketch and prints the rate of each tenth: the cost
  * must be flat.
+ *
+ * `--threads N` gives each of N threads a sketch of its own, merges them, and prints the
+ * rate beside that of one thread, by the clock on the wall: rounds in turns, the best.
  */
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -175,6 +179,44 @@ static void run_long(const char *spec, double updates) {
     weir_sketch_free(c.sketch);
 }
 
+/* ---- threads ---- */
+
+enum { THREADS_MOST = 64, THREAD_BLOCKS = 1 << 16 };
+
+static void *fill(void *context) {
+    for (int i = 0; i < THREAD_BLOCKS; i++) add_block(context);
+    return NULL;
+}
+
+/* Updates a second of so many threads, merging included. */
+static double threads_rate(contestant *each, unsigned threads) {
+    pthread_t ids[THREADS_MOST];
+    weir_error err;
+    for (unsigned i = 0; i < threads; i++) weir_sketch_clear(each[i].sketch);
+    double begin = bench_now();
+    for (unsigned i = 1; i < threads; i++)
+        if (pthread_create(&ids[i], NULL, fill, &each[i])) bench_die("no thread can be made");
+    fill(&each[0]);
+    for (unsigned i = 1; i < threads; i++) {
+        pthread_join(ids[i], NULL);
+        if (weir_sketch_merge(each[0].sketch, each[i].sketch, &err)) bench_die("%s", err.message);
+    }
+    return (double)threads * THREAD_BLOCKS * BLOCK / (bench_now() - begin);
+}
+
+static void run_threads(const char *spec, unsigned threads) {
+    contestant each[THREADS_MOST];
+    double one = 0, all = 0;
+    for (unsigned i = 0; i < threads; i++) each[i] = contestant_new(spec), each[i].keys += i;
+    for (int round = 0; round < ROUNDS / 3; round++) {
+        one = fmax(one, threads_rate(each, 1));
+        all = fmax(all, threads_rate(each, threads));
+    }
+    printf("%-52s %8.1f %8.1f %6.2f\n", spec, one / 1e6, all / 1e6, all / one);
+    fflush(stdout);
+    for (unsigned i = 0; i < threads; i++) weir_sketch_free(each[i].sketch);
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *spec;
@@ -210,6 +252,15 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--long") == 0) {
         run_long("countmin:memory=1M,depth=4", strtod(argv[2], NULL));
         run_long("top:k=100,memory=1M", strtod(argv[2], NULL));
+        return 0;
+    }
+    if (argc == 3 && strcmp(argv[1], "--threads") == 0) {
+        unsigned threads = (unsigned)strtoul(argv[2], NULL, 10);
+        if (threads < 1 || threads > THREADS_MOST) bench_die("1 to %d threads", THREADS_MOST);
+        printf("%-52s %8s %8s %6s\n", "sketch", "1, M/s", "all, M/s", "ratio");
+        run_threads("countmin:memory=1M,depth=4,seed=1", threads);
+        run_threads("agms:memory=1M,depth=4,seed=1", threads);
+        run_threads("top:k=100,memory=1M,seed=1", threads);
         return 0;
     }
     printf("%-52s %8s %7s %7s %7s\n", "sketch", "M/s", "ns", "machine", "spread");

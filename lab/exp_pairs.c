@@ -642,6 +642,11 @@ const lab_experiment lab_exp_pairs[] = {
      .claim = "With sketches of 1000 x 3 counters on 200K titles the errors are 0.7 to 17%.",
      .method = DATA "all 63,620 (quick: 20K). Generated: 200K records (quick: 50K) as for table "
                     "5.1. d = 6, s = 1, r = 0.5.",
+     .reason =
+         "A quick run has a tenth of the thesis's titles, and the fewer they are the larger is "
+         "the error of a sketch beside what is counted: over ten runs it was 22.0% (rms of "
+         "the six numbers) with 20K titles and 10.4% with all 63,620, where the thesis has "
+         "11.5%.",
      .cases = online_k_cases,
      .claims = by_k_claims,
      .figures = {{.title = "Relative error by similarity",
@@ -663,8 +668,8 @@ const lab_experiment lab_exp_pairs[] = {
      .cases = online_w_cases,
      .claims = online_w_claims,
      .figures = ERROR_FIGURE("Relative error against the width", "w", true),
-     .quick_expected = LAB_SAME_SHAPE,
-     .full_expected = LAB_SAME_SHAPE,
+     .quick_expected = LAB_REPRODUCED,
+     .full_expected = LAB_REPRODUCED,
      COMMON_FIELDS},
     {.name = "pairs-table-5.7",
      .file = LAB_FILE,

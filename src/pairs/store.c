@@ -5,9 +5,11 @@
  * Idea       gather words in memory; when it is full sort them, count repeats and
  *            write the run to a file; at the end read all runs together in order.
  *            While everything fits there is no file, and one sort in memory takes
- *            the place of the thesis's hash index: it was as fast, needs no room
- *            for empty slots, and leaves the stream in the order in which it is
- *            joined, searched and saved.
+ *            the place of the thesis's hash index: it needs no room for empty
+ *            slots, and leaves the stream in the order in which it is joined,
+ *            searched and saved. Which is faster has not been measured; adding,
+ *            sorting and answering take 0.23 of the time of qsort() on as many
+ *            words (docs/pairs.md).
  * Memory     the arena given: per record one place in each stream, and room to
  *            sort the largest. Reading runs uses that same room for its buffers;
  *            when there are more runs than buffers they are first merged into one.

@@ -262,13 +262,14 @@ static void take(trial *t, const weir_pairs_answer *a, const weir_pairs_answer *
 }
 
 /* The claimed deviation against the real one. Over n runs the latter has a
- * relative error of about 1/sqrt(2n). */
+ * relative error of about 1/sqrt(2n). The interval is of 95%; with seeds that are
+ * fixed, 92% of 150 runs leave room for two deviations of their number. */
 static void expect_deviation(const char *what, const trial *t, double low, double high) {
     double real = sqrt(t->square / t->runs), claimed = t->claimed / t->runs;
     printf("# %-44s off by %.4g, claimed %.4g, thesis's bound %.4g; %u of %u in the interval\n",
            what, real, claimed, t->bound / t->runs, t->covered, t->runs);
     assert_true(claimed > low * real && claimed < high * real);
-    assert_true(t->covered >= 0.85 * t->runs);
+    assert_true(t->covered >= 0.92 * t->runs);
 }
 
 static void run_trials(trial *t, const char *options, const uint64_t *rows, size_t n, unsigned runs,

@@ -72,6 +72,7 @@ static const opt_entry dedup_table[] = {
      "Without it a seed is drawn from the system, so that nobody can prepare records that "
      "collide. Filters that are to be merged need the same one."},
     READ_IMPORTANCE_ROW,
+    READ_PRODUCER_ROW,
 
     READ_RECORD_ROWS,
     READ_KEY_ROWS,

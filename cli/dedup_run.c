@@ -62,6 +62,7 @@ typedef struct {
     int64_t started, saved, looked; /* on the monotonic clock, ns */
     uint64_t records_saved;         /* records at the last save */
     bool was_overfull;
+    bool by_file; /* a tree, several files and no --producer: a file is a producer */
 
     /* room for one batch */
     size_t room;
@@ -69,6 +70,7 @@ typedef struct {
     uint64_t *hashes;
     int64_t *times;
     double *importances;
+    uint64_t *producers;
     uint8_t *kinds;
 } dedup;
 
@@ -139,9 +141,12 @@ static bool make_room(dedup *d, size_t count) {
     if (times) d->times = times;
     void *importances = realloc(d->importances, room * sizeof *d->importances);
     if (importances) d->importances = importances;
+    void *producers = realloc(d->producers, room * sizeof *d->producers);
+    if (producers) d->producers = producers;
     void *kinds = realloc(d->kinds, room);
     if (kinds) d->kinds = kinds;
-    if (!verdicts || !drop || !compact || !hashes || !times || !importances || !kinds) return false;
+    if (!verdicts || !drop || !compact || !hashes || !times || !importances || !producers || !kinds)
+        return false;
     d->room = room;
     return true;
 }
@@ -202,6 +207,7 @@ static size_t pick(dedup *d, const stream_batch *b) {
         d->hashes[n] = b->hashes[i];
         d->times[n] = time;
         if (b->numbers) d->importances[n] = b->numbers[i];
+        if (b->labels) d->producers[n] = b->labels[i];
         n++;
     }
     return n;
@@ -219,6 +225,14 @@ static bool passes(dedup *d, uint8_t kind) {
     return what == DO_PASS;
 }
 
+/* The same producer for all of a batch, which is of one file. By its name, so that a file
+ * keeps its leaf when others come beside it. */
+static const uint64_t *file_as_producer(dedup *d, const stream_batch *b) {
+    uint64_t producer = weir_filter_hash(d->filter, b->file, strlen(b->file));
+    for (size_t i = 0; i < b->count; i++) d->producers[i] = producer;
+    return d->producers;
+}
+
 /* A batch with exceptions: judge the others, then put the verdicts in their
  * places. What is let through counts as new, what is dropped is never written,
  * and a header is written wherever records are. */
@@ -228,6 +242,8 @@ static stream_status take_mixed(dedup *d, const stream_batch *b, stream_error *e
     weir_batch keys = {.count = pick(d, b), .hashes = d->hashes};
     if (b->times) keys.times = d->times;
     if (b->numbers) keys.importances = d->importances;
+    if (b->labels) keys.producers = d->producers;
+    if (d->by_file) keys.producers = file_as_producer(d, b);
     judge(d, keys, d->compact);
     memset(d->verdicts, 0, words * 8);
     memset(d->drop, 0, words * 8);
@@ -248,7 +264,9 @@ static stream_status take_mixed(dedup *d, const stream_batch *b, stream_error *e
 }
 
 static stream_status take_plain(dedup *d, const stream_batch *b, stream_error *err) {
-    weir_batch keys = {.count = b->count, .hashes = b->hashes, .importances = b->numbers};
+    weir_batch keys = {
+        .count = b->count, .hashes = b->hashes, .producers = b->labels, .importances = b->numbers};
+    if (d->by_file) keys.producers = file_as_producer(d, b);
     judge(d, keys, d->verdicts);
     return emit(d, b, NULL, err);
 }
@@ -499,10 +517,34 @@ static int check_importance(const dedup *d) {
     return EXIT_DONE;
 }
 
+/* Whether a tree is the filter or a part of it. */
+static bool has_tree(const char *spec) {
+    return !strncmp(spec, "tree", 4) || strstr(spec, "(tree");
+}
+
+/* Who sent a record is for a filter that keeps producers apart. */
+static int check_producer(dedup *d) {
+    const reading *from = &d->settings->from;
+    char *spec = report_spec(d->filter);
+    if (!spec) return cli_error("out of memory");
+    bool tree = has_tree(spec);
+    free(spec);
+    if (from->in.label_field && !tree) {
+        weir_filter_info info;
+        weir_filter_get_info(d->filter, &info);
+        return cli_error("--producer goes with --filter tree; to '%s' it does not matter who sent "
+                         "a record",
+                         info.name);
+    }
+    d->by_file = tree && !from->in.label_field && from->file_count > 1;
+    return EXIT_DONE;
+}
+
 static int begin(dedup *d) {
     d->point.newest = INT64_MIN;
     int code = get_filter(d);
     if (code == EXIT_DONE) code = check_importance(d);
+    if (code == EXIT_DONE) code = check_producer(d);
     if (code == EXIT_DONE) code = begin_audit(d);
     if (code == EXIT_DONE) code = open_streams(d);
     if (code != EXIT_DONE) return code;
@@ -582,6 +624,7 @@ static void release(dedup *d) {
     free(d->hashes);
     free(d->times);
     free(d->importances);
+    free(d->producers);
     free(d->kinds);
     state_lock_drop(&d->lock);
 }

@@ -83,6 +83,10 @@ int reading_option(reading *r, int id, const char *value) {
         r->in.number_field = value;
         r->in.number_option = "--importance";
         break;
+    case READ_PRODUCER:
+        r->in.label_field = value;
+        r->in.label_option = "--producer";
+        break;
     case READ_PROGRESS:
         r->progress = PROGRESS_ON;
         break;
@@ -105,6 +109,9 @@ static int check_together(const reading *r) {
     if (r->in.number_field && !table && r->in.format != STREAM_JSON)
         return cli_error("%s goes with --format csv, tsv or json; lines have no columns",
                          r->in.number_option);
+    if (r->in.label_field && !table && r->in.format != STREAM_JSON)
+        return cli_error("%s goes with --format csv, tsv or json; lines have no columns",
+                         r->in.label_option);
     return EXIT_DONE;
 }
 

@@ -40,6 +40,7 @@ enum {
     READ_TIME,
     READ_TIME_FORMAT,
     READ_IMPORTANCE,
+    READ_PRODUCER,
     READ_PROGRESS,
     READ_QUIET,
     READ_THREADS
@@ -185,6 +186,15 @@ enum {
             "counted. With `scale=linear` or `log` what is outside of `low` to `high` counts as "  \
             "the "                                                                                 \
             "nearer of the two; `weir inspect` shows how many were."                               \
+    }
+
+#define READ_PRODUCER_ROW                                                                          \
+    {                                                                                              \
+        READ_PRODUCER, "producer", 0, OPT_VALUE, "FIELD", NULL, NULL, "Filter", false,             \
+            "The column or JSON path that says who sent a record.",                                \
+            "For `--filter tree`: records of one producer enter the tree at the same leaf. "       \
+            "Without it the leaf is chosen by the input file if there are several, else by the "   \
+            "key. A record without the field is treated by `--on-missing`."                        \
     }
 
 #define READ_PROGRESS_ROWS                                                                         \

@@ -67,6 +67,7 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
     note_option(list, &n, "time", true, s->from.in.time_field);
     note_option(list, &n, "time-format", false, s->from.in.time_format);
     note_option(list, &n, "importance", false, s->from.in.number_field);
+    note_option(list, &n, "producer", false, s->from.in.label_field);
     note_option(list, &n, "lateness", false, s->lateness < 0 ? "" : late);
     note_option(list, &n, "on-missing", false, actions[s->from.on_missing]);
     note_option(list, &n, "on-bad", false, actions[s->from.on_bad]);

@@ -56,8 +56,10 @@ bool stream__block_init(stream_block *block, size_t block_size, size_t max_recor
     block->where = malloc(max_records * sizeof *block->where);
     if (plan->timed) block->times = malloc(max_records * sizeof *block->times);
     if (plan->numbered) block->numbers = malloc(max_records * sizeof *block->numbers);
+    if (plan->labelled) block->labels = malloc(max_records * sizeof *block->labels);
     return block->memory && block->ends && block->hashes && block->status && block->reason &&
-           block->where && (!plan->timed || block->times) && (!plan->numbered || block->numbers);
+           block->where && (!plan->timed || block->times) && (!plan->numbered || block->numbers) &&
+           (!plan->labelled || block->labels);
 }
 
 void stream__block_release(stream_block *block) {
@@ -69,6 +71,7 @@ void stream__block_release(stream_block *block) {
     free(block->where);
     free(block->times);
     free(block->numbers);
+    free(block->labels);
     memset(block, 0, sizeof *block);
 }
 

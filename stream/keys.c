@@ -52,6 +52,7 @@ static void mark(const stream_keyer *k, stream_block *block, size_t i, uint8_t s
     memset(words_of(k, block, i), 0, k->plan->width * sizeof *block->hashes);
     if (block->times) block->times[i] = INT64_MIN;
     if (block->numbers) block->numbers[i] = NAN;
+    if (block->labels) block->labels[i] = 0;
     b->missing += status == STREAM_MISSING;
     b->bad += status == STREAM_BAD;
 }
@@ -182,6 +183,14 @@ static bool add_bytes(stream_keyer *k, uint32_t part, const unsigned char *p, si
 /* Which part is the number. */
 static inline uint32_t number_part(const key_plan *plan) { return plan->key_count + plan->timed; }
 
+/* Which part is the label: the last. */
+static inline uint32_t label_part(const key_plan *plan) { return plan->part_count - 1; }
+
+static uint64_t hash_label(const key_plan *plan, const unsigned char *text, size_t length) {
+    if (plan->hash) return plan->hash(plan->hash_context, text, length);
+    return plan->filter ? weir_filter_hash(plan->filter, text, length) : 0;
+}
+
 /* ------------------------------------------------------------------------
  * CSV and TSV
  * ------------------------------------------------------------------------ */
@@ -192,7 +201,7 @@ typedef struct {
     uint32_t starts[STREAM_PLACES], stops[STREAM_PLACES];
 } table_row;
 
-/* The value of a part: of the key, the time or the number. */
+/* The value of a part: of the key, the time, the number or the label. */
 static const unsigned char *part_value(stream_keyer *k, const table_row *r, uint32_t part,
                                        size_t *length) {
     uint32_t slot = k->plan->slot[part];
@@ -220,6 +229,14 @@ static stream_reason row_number(stream_keyer *k, const table_row *r, double *num
     return stream__number_parse(text, length, number) ? REASON_NONE : REASON_BAD_VALUE;
 }
 
+static stream_reason row_label(stream_keyer *k, const table_row *r, uint64_t *label) {
+    size_t length;
+    const unsigned char *text = part_value(k, r, label_part(k->plan), &length);
+    if (!text) return REASON_MEMORY;
+    *label = hash_label(k->plan, text, length);
+    return REASON_NONE;
+}
+
 static stream_reason row_key(stream_keyer *k, const table_row *r, uint64_t *out) {
     const key_plan *plan = k->plan;
     size_t length;
@@ -240,7 +257,9 @@ static stream_reason row_key(stream_keyer *k, const table_row *r, uint64_t *out)
 static stream_reason lacking(const key_plan *plan, size_t found) {
     for (uint32_t part = 0; part < plan->key_count; part++)
         if (plan->slot[part] >= found) return REASON_NO_COLUMN;
-    return plan->timed && plan->slot[plan->key_count] >= found ? REASON_NO_TIME : REASON_NO_VALUE;
+    if (plan->timed && plan->slot[plan->key_count] >= found) return REASON_NO_TIME;
+    bool number = plan->numbered && plan->slot[number_part(plan)] >= found;
+    return number ? REASON_NO_VALUE : REASON_NO_LABEL;
 }
 
 static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
@@ -259,6 +278,7 @@ static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
         }
         if (!reason && plan->timed) reason = row_time(k, &r, &block->times[i], &where);
         if (!reason && plan->numbered) reason = row_number(k, &r, &block->numbers[i], &where);
+        if (!reason && plan->labelled) reason = row_label(k, &r, &block->labels[i]);
         if (!reason) reason = row_key(k, &r, words_of(k, block, i));
         if (reason == REASON_MEMORY) return false;
         if (reason) mark_reason(k, block, i, reason, where);
@@ -319,6 +339,16 @@ static stream_reason json_number(stream_keyer *k, const unsigned char *text, jso
     return stream__number_parse(p, length, number) ? REASON_NONE : REASON_BAD_VALUE;
 }
 
+static stream_reason json_label(stream_keyer *k, const unsigned char *text, json_slice s,
+                                uint64_t *label) {
+    size_t length;
+    if (s.start == s.stop) return REASON_NO_LABEL;
+    const unsigned char *p = json_text(k, text, s, &length);
+    if (!p) return REASON_MEMORY;
+    *label = hash_label(k->plan, p, length);
+    return REASON_NONE;
+}
+
 static stream_reason json_key(stream_keyer *k, const unsigned char *text, const json_slice *parts,
                               uint64_t *out) {
     const key_plan *plan = k->plan;
@@ -350,6 +380,10 @@ static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsi
     if (!reason && plan->numbered) {
         where = parts[number_part(plan)].start;
         reason = json_number(k, text, parts[number_part(plan)], &block->numbers[i]);
+    }
+    if (!reason && plan->labelled) {
+        where = parts[label_part(plan)].start;
+        reason = json_label(k, text, parts[label_part(plan)], &block->labels[i]);
     }
     if (!reason && plan->by_parts) reason = json_key(k, text, parts, words_of(k, block, i));
     else if (!reason) reason = hash_single(k, text + from, to - from, words_of(k, block, i));
@@ -408,6 +442,7 @@ bool stream__keys(stream_keyer *k, stream_block *block) {
     b->hashes = block->hashes;
     b->times = block->times;
     b->numbers = block->numbers;
+    b->labels = block->labels;
     if (block->header) mark(k, block, 0, STREAM_HEADER, REASON_NONE, 0);
     bool done = k->plan->format == STREAM_JSON ? json_keys(k, block, first)
                 : k->plan->part_count          ? row_keys(k, block, first)

@@ -293,6 +293,14 @@ static const char *key_option(const stream_options *o) {
     return o->key_option ? o->key_option : "--key";
 }
 
+static stream_status check_no_field(const char *field, const char *option, stream_error *err) {
+    if (!field) return STREAM_OK;
+    return stream__fail(err, 0,
+                        "records of this format have no part that '%.80s' could name: "
+                        "leave out %s, or give --format csv, tsv or json",
+                        field, option);
+}
+
 static stream_status check_options(const stream_options *o, stream_error *err) {
     bool table = o->format == STREAM_CSV || o->format == STREAM_TSV;
     bool parts = table || o->format == STREAM_JSON;
@@ -313,16 +321,10 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
                             "records of this format have no parts that '%.80s' could name: "
                             "leave out %s, or give --format csv, tsv or json",
                             o->key, key_option(o));
-    if (o->time_field && !parts)
-        return stream__fail(err, 0,
-                            "records of this format have no part that '%.80s' could name: "
-                            "leave out --time, or give --format csv, tsv or json",
-                            o->time_field);
-    if (o->number_field && !parts)
-        return stream__fail(err, 0,
-                            "records of this format have no part that '%.80s' could name: "
-                            "leave out %s, or give --format csv, tsv or json",
-                            o->number_field, o->number_option);
+    if (!parts && (check_no_field(o->time_field, "--time", err) ||
+                   check_no_field(o->number_field, o->number_option, err) ||
+                   check_no_field(o->label_field, o->label_option, err)))
+        return STREAM_FAILED;
     if (o->max_record == 0 || o->max_record > STREAM_RECORD_LIMIT)
         return stream__fail(err, 0,
                             "the longest record must be from 1 byte to 1G: change --max-record");
@@ -358,18 +360,23 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->by_parts = o->key != NULL;
     plan->timed = o->time_field != NULL;
     plan->numbered = o->number_field != NULL;
-    size_t room = 6;
+    plan->labelled = o->label_field != NULL;
+    size_t room = 8;
     if (o->key) room += 2 * strlen(o->key);
     if (o->time_field) room += 2 * strlen(o->time_field);
     if (o->number_field) room += 2 * strlen(o->number_field);
+    if (o->label_field) room += 2 * strlen(o->label_field);
     plan->text = malloc(room);
     char *store = plan->text;
     if (!store) return stream__no_memory(err);
-    uint32_t most = STREAM_MAX_PARTS - plan->timed - plan->numbered; /* a bit for each in json.c */
+    /* a bit for each in json.c */
+    uint32_t most = STREAM_MAX_PARTS - plan->timed - plan->numbered - plan->labelled;
     if (o->key && parse_parts(plan, o->key, key_option(o), most, &store, err)) goto failed;
     plan->key_count = plan->part_count;
     if (o->time_field && parse_parts(plan, o->time_field, "--time", 1, &store, err)) goto failed;
     if (o->number_field && parse_parts(plan, o->number_field, o->number_option, 1, &store, err))
+        goto failed;
+    if (o->label_field && parse_parts(plan, o->label_field, o->label_option, 1, &store, err))
         goto failed;
     if (stream__moment_format(plan, o->time_format ? o->time_format : "unix", err)) goto failed;
     if (check_names(plan, o->header, err)) goto failed;

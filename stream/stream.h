@@ -150,6 +150,12 @@ typedef struct {
     const char *number_field;
     const char *number_option;
 
+    /* what a record belongs to, such as who sent it: a column or path as above, or NULL.
+     * It is hashed like a key of one part, but without skip, trim and folding. A record
+     * without it is STREAM_MISSING. label_option: what errors call it. */
+    const char *label_field;
+    const char *label_option;
+
     /* how to hash keys: the filter's own hash, or if `hash` is set that */
     const weir_filter *filter;
     uint64_t (*hash)(const void *context, const void *key, size_t length);
@@ -195,6 +201,8 @@ typedef struct {
                               * INT64_MIN where status is not OK */
     const double *numbers;   /* count, or NULL without number_field; not a number where status
                               * is not OK */
+    const uint64_t *labels;  /* count hashes, or NULL without label_field; 0 where status is not
+                              * OK */
     const uint8_t *status;   /* count, or NULL: every one is STREAM_RECORD_OK */
     size_t missing, bad;     /* how many of each status */
     bool open_end;           /* the last record has no terminator: it ends its file */
@@ -275,8 +283,7 @@ stream_status stream_picker_header(stream_picker *picker, const stream_batch *ba
 
 /* The field of record i, good until the next call or as long as the batch; NULL if
  * it has none or memory is out. Thread-safe on one batch with several pickers. */
-const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t i,
-                        size_t *length);
+const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t i, size_t *length);
 
 /* ------------------------------------------------------------------------
  * Writing

@@ -26,7 +26,7 @@
 #include "stream_internal_json.h"
 
 #define STREAM_PAD 64       /* readable bytes past the end of every buffer that is scanned */
-#define STREAM_MAX_PARTS 64 /* parts of a key, the time and a number together */
+#define STREAM_MAX_PARTS 64 /* parts of a key, the time, a number and a label together */
 #define STREAM_RECORD_LIMIT (1u << 30)
 
 /* ------------------------------------------------------------------------
@@ -55,6 +55,7 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_MANY_VALUES, STREAM_BAD, "it holds more items than there are columns")                \
     X(REASON_BAD_TIME, STREAM_BAD, "the time does not fit the time format")                        \
     X(REASON_NO_VALUE, STREAM_MISSING, "the record has no such number")                            \
+    X(REASON_NO_LABEL, STREAM_MISSING, "the record does not say who it is from")                   \
     X(REASON_BAD_VALUE, STREAM_BAD, "the field is not a number")                                   \
     X(REASON_OPEN_QUOTE, STREAM_BAD, "a quote is not closed before the end of the file")           \
     X(REASON_UTF8, STREAM_BAD, "invalid JSON: not UTF-8")                                          \
@@ -165,16 +166,16 @@ typedef enum {
     MOMENT_PATTERN
 } moment_kind;
 
-enum { STREAM_PLACES = STREAM_MAX_PARTS + 2 }; /* of a key, a time and a number */
+enum { STREAM_PLACES = STREAM_MAX_PARTS + 3 }; /* of a key, a time, a number and a label */
 
 /* Everything about keys that does not change from record to record. */
 typedef struct {
     stream_format format;
     bool by_parts; /* else the whole record */
-    bool timed, numbered;
+    bool timed, numbered, labelled;
     bool trim, fold;
     size_t skip_prefix;
-    uint32_t key_count; /* parts of the key; then come the time, if timed, and the number */
+    uint32_t key_count; /* parts of the key; then come time, number and label, if wanted */
     uint32_t part_count;
     char *text;                       /* the copied spec; names point into it */
     const char *names[STREAM_PLACES]; /* columns by name, else NULL */
@@ -256,6 +257,7 @@ typedef struct {
     uint64_t *hashes;
     int64_t *times;
     double *numbers;
+    uint64_t *labels;
     uint8_t *status, *reason;
     uint32_t *where;       /* in the record, for the reason */
     bool header;           /* record 0 is one */
@@ -314,7 +316,7 @@ typedef struct {
 bool stream__keyer_init(stream_keyer *keyer, const key_plan *plan);
 void stream__keyer_release(stream_keyer *keyer);
 
-/* Fill in hashes, times, numbers and status of a framed block. False: out of memory. */
+/* Fill in hashes, times, numbers, labels and status of a framed block. False: out of memory. */
 bool stream__keys(stream_keyer *keyer, stream_block *block);
 
 #endif

@@ -184,6 +184,28 @@ static bool is_mine(const feeder *f, uint64_t hash) {
     return (unsigned)((hash >> 32) * f->feed->threads >> 32) == f->number;
 }
 
+/* Nothing but keys, all in order: without branches, which could not be foretold. */
+static void take_mine(feeder *f) {
+    const stream_batch *b = f->feed->batch;
+    size_t n = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        f->places[n] = (uint32_t)i;
+        f->hashes[n] = b->hashes[i];
+        n += is_mine(f, b->hashes[i]);
+    }
+    f->count = n;
+    for (size_t i = 0; b->times && i < n; i++) f->times[i] = b->times[f->places[i]];
+}
+
+static void take_singly(feeder *f) {
+    const stream_batch *b = f->feed->batch;
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->status && b->status[i] != STREAM_RECORD_OK) continue;
+        if (f->feed->threads > 1 && !is_mine(f, b->hashes[i])) continue;
+        if (!take(f, (uint32_t)i)) break;
+    }
+}
+
 /* This feeder's share of the batch. */
 static void feed_share(feeder *f) {
     count_feed *feed = f->feed;
@@ -192,7 +214,8 @@ static void feed_share(feeder *f) {
     f->bad = 0;
     f->whole = true;
     f->trouble = UINT32_MAX;
-    if (feed->threads == 1 && !b->status && !feed->integers && !feed->weighs && !feed->truths) {
+    bool plain = !b->status && !feed->integers && !feed->weighs;
+    if (plain && feed->threads == 1 && !feed->truths) {
         weir_updates u = {.count = b->count,
                           .hashes = b->hashes,
                           .times = b->times,
@@ -205,11 +228,8 @@ static void feed_share(feeder *f) {
         stop_at(f, 0, "out of memory");
         return;
     }
-    for (size_t i = 0; i < b->count; i++) {
-        if (b->status && b->status[i] != STREAM_RECORD_OK) continue;
-        if (feed->threads > 1 && !is_mine(f, b->hashes[i])) continue;
-        if (!take(f, (uint32_t)i)) break;
-    }
+    if (plain) take_mine(f);
+    else take_singly(f);
     add_taken(f, f->set);
 }
 

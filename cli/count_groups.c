@@ -24,11 +24,11 @@ struct count_groups {
     const count_specs *specs;
     count_feed *feed;
     stream_picker *picker;
-    group **all; /* in order of appearance, until they are sorted */
+    group *all; /* in order of appearance, until they are sorted; room for the rest too */
     size_t count;
     uint32_t *index; /* hash -> place in all, + 1 */
     size_t slots;
-    group *rest;
+    bool has_rest;
     count_set like; /* an empty set: its hash, its seed */
 
     uint32_t *of, *sorted; /* of each record of a batch: its group; and the records by group */
@@ -57,9 +57,8 @@ int count_groups_new(count_groups **out, const count_settings *s, const count_sp
 void count_groups_free(count_groups *g) {
     if (!g) return;
     for (size_t i = 0; g->all && i < g->count; i++) {
-        count_set_free(&g->all[i]->set);
-        free(g->all[i]->name);
-        free(g->all[i]);
+        count_set_free(&g->all[i].set);
+        free(g->all[i].name);
     }
     count_feed_free(g->feed);
     stream_picker_free(g->picker);
@@ -73,30 +72,32 @@ void count_groups_free(count_groups *g) {
 
 const weir_sketch *count_groups_hasher(const count_groups *g) { return count_set_any(&g->like); }
 
+/* NULL if memory is out. name NULL: the rest. */
 static group *add_group(count_groups *g, uint64_t hash, const char *name, size_t length) {
-    group *new = calloc(1, sizeof *new);
-    if (!new) return NULL;
-    if (count_set_like(&new->set, &g->like) != EXIT_DONE) {
-        count_set_free(&new->set);
-        free(new);
-        return NULL;
+    group *new = &g->all[g->count];
+    *new = (group){.hash = hash, .length = length, .number = (uint32_t)g->count};
+    if (name) {
+        new->name = malloc(length + 1);
+        if (!new->name) return NULL;
+        memcpy(new->name, name, length);
     }
-    new->hash = hash;
-    new->length = length;
-    if (name) new->name = malloc(length + 1);
-    if (new->name) memcpy(new->name, name, length);
-    new->number = (uint32_t)g->count;
-    g->all[g->count++] = new;
-    return new;
+    g->count++;
+    return count_set_like(&new->set, &g->like) == EXIT_DONE ? new : NULL;
+}
+
+/* The rest is always the last. */
+static group *rest_of(count_groups *g) {
+    if (g->has_rest) return &g->all[g->count - 1];
+    g->has_rest = true;
+    return add_group(g, 0, NULL, 0);
 }
 
 static group *find_group(count_groups *g, const char *name, size_t length) {
     uint64_t hash = weir_sketch_hash(count_groups_hasher(g), name, length);
     size_t slot = (size_t)hash & (g->slots - 1);
     for (; g->index[slot]; slot = (slot + 1) & (g->slots - 1))
-        if (g->all[g->index[slot] - 1]->hash == hash) return g->all[g->index[slot] - 1];
-    if (g->rest) return g->rest;
-    if (g->count == g->settings->groups) return g->rest = add_group(g, 0, NULL, 0);
+        if (g->all[g->index[slot] - 1].hash == hash) return &g->all[g->index[slot] - 1];
+    if (g->count >= g->settings->groups) return rest_of(g);
     group *new = add_group(g, hash, name, length);
     if (new) g->index[slot] = new->number + 1;
     return new;
@@ -114,7 +115,7 @@ static bool make_room(count_groups *g, size_t count) {
 
 /* Which group each record is of; what has none counts as missing. */
 static int assign(count_groups *g, const stream_batch *b, count_totals *totals) {
-    for (size_t i = 0; i < g->count; i++) g->all[i]->count = 0;
+    for (size_t i = 0; i < g->count; i++) g->all[i].count = 0;
     for (size_t i = 0; i < b->count; i++) {
         size_t length;
         g->of[i] = UINT32_MAX;
@@ -151,11 +152,11 @@ int count_groups_batch(count_groups *g, const stream_reader *reader, const strea
     int code = look_at_status(g, reader, b, totals);
     if (code == EXIT_DONE) code = assign(g, b, totals);
     uint32_t at = 0;
-    for (size_t i = 0; i < g->count; i++) g->all[i]->at = at, at += g->all[i]->count;
+    for (size_t i = 0; i < g->count; i++) g->all[i].at = at, at += g->all[i].count;
     for (size_t i = 0; i < b->count && code == EXIT_DONE; i++)
-        if (g->of[i] != UINT32_MAX) g->sorted[g->all[g->of[i]]->at++] = (uint32_t)i;
+        if (g->of[i] != UINT32_MAX) g->sorted[g->all[g->of[i]].at++] = (uint32_t)i;
     for (size_t i = 0; i < g->count && code == EXIT_DONE; i++) {
-        group *one = g->all[i];
+        group *one = &g->all[i];
         if (one->count)
             code = count_feed_some(g->feed, &one->set, b, g->sorted + one->at - one->count,
                                    one->count, totals);
@@ -164,7 +165,7 @@ int count_groups_batch(count_groups *g, const stream_reader *reader, const strea
 }
 
 static int by_total(const void *a, const void *b) {
-    const group *x = *(group *const *)a, *y = *(group *const *)b;
+    const group *x = a, *y = b;
     if (!x->name != !y->name) return !x->name - !y->name;
     if (x->total != y->total) return x->total < y->total ? 1 : -1;
     return x->number < y->number ? -1 : 1;
@@ -175,7 +176,7 @@ size_t count_groups_sort(count_groups *g) {
     qsort(g->all, g->count, sizeof *g->all, by_total);
     memset(g->index, 0, g->slots * sizeof *g->index);
     for (size_t i = 0; i < g->count; i++) {
-        group *one = g->all[i];
+        group *one = &g->all[i];
         one->number = (uint32_t)i;
         if (!one->name) continue;
         size_t slot = (size_t)one->hash & (g->slots - 1);
@@ -186,7 +187,7 @@ size_t count_groups_sort(count_groups *g) {
 }
 
 count_set *count_groups_get(count_groups *g, size_t i, const char **name, size_t *length) {
-    *name = g->all[i]->name;
-    *length = g->all[i]->length;
-    return &g->all[i]->set;
+    *name = g->all[i].name;
+    *length = g->all[i].length;
+    return &g->all[i].set;
 }

@@ -2,11 +2,7 @@
 #include "lab_experiment.h"
 
 static const lab_experiment *const all[] = {
-    lab_exp_stable,
-    lab_exp_reservoir,
-    lab_exp_importance,
-    lab_exp_count,
-    lab_exp_ours,
+    lab_exp_stable, lab_exp_reservoir, lab_exp_importance, lab_exp_count, lab_exp_ours,
 };
 
 const lab_experiment *lab_experiment_at(size_t i) {

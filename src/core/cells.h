@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define WEIR__LINE 64 /* bytes in a cache line */
+enum { WEIR__LINE_WORDS = WEIR__LINE / 8 };
 
 static inline bool weir__bit_get(const uint8_t *cells, uint64_t i) {
     return (cells[i >> 3] >> (i & 7)) & 1;

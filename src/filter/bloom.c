@@ -43,7 +43,7 @@ enum { CHUNK = 64, PLACES = 512, AHEAD = 24 };
 #define LEAST_BYTES UINT64_C(1024)
 #define MOST_BYTES (UINT64_C(1) << 50)
 
-enum { WORDS = LINE_WORDS, WORD_BITS = 64 }; /* in a line, in a word */
+enum { WORD_BITS = 64 };
 
 typedef struct {
     weir_filter base;

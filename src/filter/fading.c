@@ -7,8 +7,6 @@
 
 enum { CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE_WORDS };
 
-#define INLINE inline __attribute__((always_inline))
-
 /* The low bit of every cell of a word, by the width of a cell. */
 #define LOWS_1 (~UINT64_C(0))
 #define LOWS_2 UINT64_C(0x5555555555555555)
@@ -43,28 +41,11 @@ static unsigned draws_for(unsigned v) { return (WEIR__DRAWS + v / 2) / v; }
 
 double weir__fading_spared(unsigned v) { return v ? 1 - (double)draws_for(v) / WEIR__DRAWS : 0; }
 
-/* Bits of a piece that chooses a cell of a word, and pieces in a mix. With 21
- * cells to a word six bits would favour some. */
-static INLINE unsigned piece_bits(unsigned width) { return width == 3 ? 12 : 6; }
-static INLINE unsigned pieces_in_mix(unsigned width) { return 60 / piece_bits(width); }
-
-static void begin_choices(weir__fading *c) {
-    unsigned a_mix = pieces_in_mix(c->width);
-    memset(c->choices, 0, sizeof c->choices);
-    for (unsigned j = 0; j < WEIR__K_MOST; j++) {
-        weir__cell_choice *choice = &c->choices[j / LINE_WORDS];
-        unsigned w = j % LINE_WORDS, first_mix = (j - w) / a_mix;
-        choice->from[j / a_mix - first_mix][w] = ~UINT64_C(0);
-        choice->shift[w] = j % a_mix * piece_bits(c->width);
-        choice->wanted[w] = j < c->K ? c->max : 0;
-    }
-}
-
 void weir__fading_begin(weir__fading *c, uint8_t *memory) {
     c->at = (void *)memory;
     for (unsigned w = 0; w < 2 * LINE_WORDS; w++)
         c->runs[w] = first_cells(c, c->P / LINE_WORDS + (w % LINE_WORDS < c->P % LINE_WORDS));
-    begin_choices(c);
+    c->plan = line_plan_of(c->K, c->width);
     for (unsigned draw = 0; draw < WEIR__DRAWS; draw++) {
         unsigned v = 1;
         while (c->sparing && v < c->max && draw < draws_for(v + 1)) v++;
@@ -74,11 +55,7 @@ void weir__fading_begin(weir__fading *c, uint8_t *memory) {
 
 /* --- words of cells ---------------------------------------------------------------- */
 
-/* The words of a line, for operations on all of them at once. They are passed by
- * address, since how a vector is passed depends on the processor. */
-typedef uint64_t line_words __attribute__((vector_size(WEIR__LINE)));
-
-/* What follows takes a word or the words of a line.
+/* What follows takes a word or half a line.
  *
  * The low bit of every cell that is not zero. */
 #define NONZERO_CELLS(word, width, lows)                                                           \
@@ -101,7 +78,7 @@ typedef uint64_t line_words __attribute__((vector_size(WEIR__LINE)));
 /* --- classic ------------------------------------------------------------------------ */
 
 /* A cell by its lowest bit, counted from the start of the array. */
-static INLINE uint64_t place_of(const weir__fading *c, uint64_t random) {
+HOT uint64_t place_of(const weir__fading *c, uint64_t random) {
     uint64_t cell = weir__scale(random, c->cells);
     return c->width == 3 ? cell / 21 * 64 + cell % 21 * 3 : cell * c->width;
 }
@@ -207,136 +184,80 @@ typedef struct {
     uint64_t rest; /* of the hash: gives the cells */
 } line_of_key;
 
-static INLINE line_of_key find_line(const weir__fading *c, uint64_t hash) {
+HOT line_of_key find_line(const weir__fading *c, uint64_t hash) {
     uint64_t(*lines)[LINE_WORDS] = (void *)c->at;
     line_of_key key;
     key.line = lines[weir__part(hash, c->lines, &key.rest)];
     return key;
 }
 
-static INLINE void load_line(const uint64_t *words, line_words *line) {
-    memcpy(line, words, sizeof *line);
+/* Sixteen bits of a random word for each word of half a line. */
+HOT half_line sixteen_each(uint64_t random) {
+    const half_line all = {random, random, random, random}, places = {0, 16, 32, 48};
+    return all >> places & 0xffff;
 }
 
-/* Move the words of a line on by some places, around its end. */
-static INLINE void move_words(line_words *line, unsigned places) {
-    line_words from = {0, 1, 2, 3, 4, 5, 6, 7}, old = *line;
-    from = (from - places) % LINE_WORDS;
-#if defined(__clang__)
-    for (unsigned w = 0; w < LINE_WORDS; w++) (*line)[w] = old[from[w]];
-#else
-    *line = __builtin_shuffle(old, from);
-#endif
-}
-
-/* The key's cells as the eight words of a line, all bits of each cell set. One
- * cell to a word in turn, chosen by a piece of a mix. Four bits of each mix are
- * left over, and those of the first choose the first word. */
-static INLINE void find_cells(const weir__fading *c, uint64_t rest, line_words *cells,
-                              unsigned width) {
-    const unsigned a_mix = pieces_in_mix(width), per_word = 64 / width;
-    uint64_t mixes[12] = {weir__mix64(rest)};
-    for (unsigned n = 1; n * a_mix < c->K; n++)
-        mixes[n] = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
-    line_words found = {0}, from[3], shift, wanted;
-    for (unsigned done = 0; done < c->K; done += LINE_WORDS) {
-        const weir__cell_choice *choice = &c->choices[done / LINE_WORDS];
-        const uint64_t *mix = mixes + done / a_mix;
-        for (unsigned i = 0; i < 3; i++) load_line(choice->from[i], &from[i]);
-        load_line(choice->shift, &shift);
-        load_line(choice->wanted, &wanted);
-        line_words piece = (from[0] & mix[0]) | (from[1] & mix[1]);
-        if (width == 3) piece |= from[2] & mix[2];
-        piece >>= shift;
-        piece = width == 3 ? (piece & 0xfff) * per_word >> 12 : piece & (per_word - 1);
-        found |= wanted << (piece * width);
-    }
-    move_words(&found, (unsigned)(mixes[0] >> 61));
-    *cells = found;
-}
-
-static INLINE bool is_zero(const line_words *words) {
-    uint64_t any = 0;
-    for (unsigned w = 0; w < LINE_WORDS; w++) any |= (*words)[w];
-    return any == 0;
-}
-
-/* Sixteen bits for each word of a line, from two random words. */
-static INLINE void sixteen_each(uint64_t first, uint64_t second, line_words *out) {
-    line_words words = {first,  first >> 16,  first >> 32,  first >> 48,
-                        second, second >> 16, second >> 32, second >> 48};
-    *out = words & 0xffff;
-}
-
-/* Turn the cells of words by some bits each, around their ends. */
-static INLINE void turn(line_words *words, const line_words *bits, unsigned width) {
-    line_words low = *words << *bits;
-    if (width == 3) *words = (low | *words >> (63 - *bits)) & INT64_MAX;
-    else *words = low | *words >> (-*bits & 63);
-}
-
-/* The low bits of the runs to be decremented: in each word P/8 cells or, in P%8
- * words from a random one on, one more; sixteen random bits choose where. */
-static INLINE void find_runs(const weir__fading *c, uint64_t random, uint64_t second,
-                             line_words *runs, unsigned width) {
-    line_words from;
-    sixteen_each(random, second, &from);
-    from = (from * (64 / width) >> 16) * width;
-    load_line(c->runs + ((random ^ second) % LINE_WORDS), runs);
-    turn(runs, &from, width);
+/* The low bits of the runs to be decremented: in each word P/8 cells or one more,
+ * turned around its end to where a random number says. */
+HOT half_line find_runs(half_line runs, uint64_t random, unsigned width) {
+    half_line from = (sixteen_each(random) * (64 / width) >> 16) * width;
+    if (width == 3) return (runs << from | runs >> (63 - from)) & INT64_MAX;
+    return runs << from | runs >> (-from & 63);
 }
 
 /* The low bits of the cells that are spared, by a draw for each word. */
-static INLINE void find_spared(const weir__fading *c, const line_words *words, uint64_t second,
-                               line_words *spared, unsigned width, uint64_t lows) {
-    uint64_t third = weir__mix64(second);
-    line_words draws, from;
-    sixteen_each(third, weir__mix64(third), &draws);
-    for (unsigned w = 0; w < LINE_WORDS; w++) draws[w] = c->reach[draws[w] % WEIR__DRAWS] + 1u;
-    CELLS_FROM(from, *words, draws, width, lows);
-    *spared = from;
+HOT half_line find_spared(const weir__fading *c, half_line words, uint64_t random, unsigned width,
+                          uint64_t lows) {
+    half_line draws = sixteen_each(random), from;
+    for (unsigned w = 0; w < HALF_WORDS; w++) draws[w] = c->reach[draws[w] % WEIR__DRAWS] + 1u;
+    CELLS_FROM(from, words, draws, width, lows);
+    return from;
 }
 
-/* One key in its line: look, decrement, raise. */
-static INLINE bool line_offer(const weir__fading *c, line_of_key key, uint64_t random,
-                              uint64_t level, unsigned width, uint64_t lows, bool sparing) {
+/* Raise cells to a level; those that are at it already stay as they are. */
+HOT half_line raise_cells(half_line words, half_line cells, uint64_t level, unsigned width,
+                          uint64_t lows) {
     const uint64_t max = (1u << width) - 1;
-    uint64_t second = weir__mix64(random);
-    line_words cells, runs, spared, words, high;
-    find_cells(c, key.rest, &cells, width);
-    find_runs(c, random, second, &runs, width);
-    load_line(key.line, &words);
-    line_words nonzero = NONZERO_CELLS(words, width, lows);
-    line_words missing = cells & lows & ~nonzero;
-    runs &= nonzero;
-    if (sparing) {
-        find_spared(c, &words, second, &spared, width, lows);
-        runs &= ~spared;
+    half_line high;
+    if (level == max) return words | cells;
+    CELLS_FROM(high, words, level, width, lows);
+    cells &= ~(high * max);
+    return (words & ~cells) | (cells & lows * level);
+}
+
+/* One key in its line: look, decrement, raise. Words with one cell more in their run
+ * begin at a random one. */
+HOT bool line_offer(const weir__fading *c, line_of_key key, uint64_t random, uint64_t level,
+                    unsigned width, uint64_t lows, bool sparing) {
+    const uint64_t second = weir__mix64(random), third = sparing ? weir__mix64(second) : 0;
+    const uint64_t starts[HALVES] = {random, second}, draws[HALVES] = {third, weir__mix64(third)};
+    const uint64_t *runs = c->runs + (random ^ second) % LINE_WORDS;
+    line_halves cells;
+    half_line missing = {0};
+    line_cells(&c->plan, key.rest, width, &cells);
+    for (unsigned h = 0; h < HALVES; h++) {
+        half_line words = load_half(key.line + h * HALF_WORDS);
+        half_line nonzero = NONZERO_CELLS(words, width, lows);
+        half_line lowered = nonzero & find_runs(load_half(runs + h * HALF_WORDS), starts[h], width);
+        missing |= cells.half[h] & lows & ~nonzero;
+        if (sparing) lowered &= ~find_spared(c, words, draws[h], width, lows);
+        words = raise_cells(words - lowered, cells.half[h], level, width, lows);
+        store_half(key.line + h * HALF_WORDS, words);
     }
-    words -= runs;
-    if (level < max) { /* the cells that are at the level already stay as they are */
-        CELLS_FROM(high, words, level, width, lows);
-        cells &= ~(high * max);
-        words = (words & ~cells) | (cells & lows * level);
-    } else {
-        words |= cells;
-    }
-    memcpy(key.line, &words, sizeof words);
-    return is_zero(&missing);
+    return !any_bit(missing);
 }
 
 /* The cases apart, so that the compiler knows widths and whether all keys are
  * alike: then raising is setting. */
-static INLINE bool offer_width(const weir__fading *c, line_of_key key, uint64_t random,
-                               unsigned level, unsigned width, uint64_t lows) {
+HOT bool offer_width(const weir__fading *c, line_of_key key, uint64_t random, unsigned level,
+                     unsigned width, uint64_t lows) {
     if (c->sparing) return line_offer(c, key, random, level, width, lows, true);
     if (level == (1u << width) - 1)
         return line_offer(c, key, random, (1u << width) - 1, width, lows, false);
     return line_offer(c, key, random, level, width, lows, false);
 }
 
-static INLINE bool offer_one(const weir__fading *c, line_of_key key, uint64_t random,
-                             unsigned level) {
+HOT bool offer_one(const weir__fading *c, line_of_key key, uint64_t random, unsigned level) {
     switch (c->width) {
     case 1:
         return line_offer(c, key, random, 1, 1, LOWS_1, false);
@@ -349,16 +270,18 @@ static INLINE bool offer_one(const weir__fading *c, line_of_key key, uint64_t ra
     }
 }
 
-static INLINE bool line_test(const weir__fading *c, line_of_key key, unsigned width,
-                             uint64_t lows) {
-    line_words cells, words;
-    find_cells(c, key.rest, &cells, width);
-    load_line(key.line, &words);
-    line_words missing = cells & lows & ~NONZERO_CELLS(words, width, lows);
-    return is_zero(&missing);
+HOT bool line_test(const weir__fading *c, line_of_key key, unsigned width, uint64_t lows) {
+    line_halves cells;
+    half_line missing = {0};
+    line_cells(&c->plan, key.rest, width, &cells);
+    for (unsigned h = 0; h < HALVES; h++) {
+        half_line words = load_half(key.line + h * HALF_WORDS);
+        missing |= cells.half[h] & lows & ~NONZERO_CELLS(words, width, lows);
+    }
+    return !any_bit(missing);
 }
 
-static INLINE bool test_one(const weir__fading *c, line_of_key key) {
+HOT bool test_one(const weir__fading *c, line_of_key key) {
     switch (c->width) {
     case 1:
         return line_test(c, key, 1, LOWS_1);
@@ -373,8 +296,8 @@ static INLINE bool test_one(const weir__fading *c, line_of_key key) {
 
 /* A line is fetched AHEAD keys before it is needed, so that the memory works
  * while cells are computed. ring[i % AHEAD] holds key i in between. */
-static INLINE size_t block_offer(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
-                                 const uint8_t *levels, uint64_t *verdicts) {
+HOT size_t lines_offer_all(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
+                           const uint8_t *levels, uint64_t *verdicts) {
     line_of_key ring[AHEAD];
     size_t seen = 0, n = batch->count;
     for (size_t i = 0; i < n + AHEAD; i++) {
@@ -392,8 +315,7 @@ static INLINE size_t block_offer(const weir__fading *c, uint64_t *rng, const wei
     return seen;
 }
 
-static INLINE size_t block_test(const weir__fading *c, const weir_batch *batch,
-                                uint64_t *verdicts) {
+HOT size_t lines_test_all(const weir__fading *c, const weir_batch *batch, uint64_t *verdicts) {
     line_of_key ring[AHEAD];
     size_t seen = 0, n = batch->count;
     for (size_t i = 0; i < n + AHEAD; i++) {
@@ -412,55 +334,22 @@ static INLINE size_t block_test(const weir__fading *c, const weir_batch *batch,
 
 /* --- for the filters ------------------------------------------------------------------ */
 
-/* Lines are worked on with the widest vectors that the machine has. */
-#if defined(__x86_64__)
-#define WIDE __attribute__((target("avx2,bmi,bmi2")))
-#define WIDER                                                                                      \
-    __attribute__((target("avx2,bmi,bmi2,avx512f,avx512vl,avx512dq,prefer-vector-width=512")))
-
-#define LINES_FOR(name, target)                                                                    \
-    target static size_t name##_offer(const weir__fading *c, uint64_t *rng,                        \
-                                      const weir_batch *batch, const uint8_t *levels,              \
-                                      uint64_t *verdicts) {                                        \
-        return block_offer(c, rng, batch, levels, verdicts);                                       \
-    }                                                                                              \
-    target static size_t name##_test(const weir__fading *c, const weir_batch *batch,               \
-                                     uint64_t *verdicts) {                                         \
-        return block_test(c, batch, verdicts);                                                     \
-    }
-LINES_FOR(wide, WIDE)
-LINES_FOR(wider, WIDER)
-#undef LINES_FOR
-
-/* The verdicts are the same; the tests hold them against each other by lowering this. */
-enum { ANY, AVX2, AVX512 };
-int weir__fading_cpu = AVX512;
-
-static int best_cpu(void) {
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-    bool avx512 = avx2 && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    int best = avx512 ? AVX512 : avx2 ? AVX2 : ANY;
-    return best < weir__fading_cpu ? best : weir__fading_cpu;
-}
-#endif
+FOR_EACH_CPU(size_t, lines_offer,
+             (const weir__fading *c, uint64_t *rng, const weir_batch *batch, const uint8_t *levels,
+              uint64_t *verdicts),
+             (c, rng, batch, levels, verdicts))
+FOR_EACH_CPU(size_t, lines_test,
+             (const weir__fading *c, const weir_batch *batch, uint64_t *verdicts),
+             (c, batch, verdicts))
 
 size_t weir__fading_offer(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
                           const uint8_t *levels, uint64_t *verdicts) {
-    if (!c->block) return classic_offer(c, rng, batch, levels, verdicts);
-#if defined(__x86_64__)
-    if (best_cpu() == AVX512) return wider_offer(c, rng, batch, levels, verdicts);
-    if (best_cpu() == AVX2) return wide_offer(c, rng, batch, levels, verdicts);
-#endif
-    return block_offer(c, rng, batch, levels, verdicts);
+    return c->block ? lines_offer(c, rng, batch, levels, verdicts)
+                    : classic_offer(c, rng, batch, levels, verdicts);
 }
 
 size_t weir__fading_test(const weir__fading *c, const weir_batch *batch, uint64_t *verdicts) {
-    if (!c->block) return classic_test(c, batch, verdicts);
-#if defined(__x86_64__)
-    if (best_cpu() == AVX512) return wider_test(c, batch, verdicts);
-    if (best_cpu() == AVX2) return wide_test(c, batch, verdicts);
-#endif
-    return block_test(c, batch, verdicts);
+    return c->block ? lines_test(c, batch, verdicts) : classic_test(c, batch, verdicts);
 }
 
 /* The chance that a new key finds its K cells of this line non-zero, over the

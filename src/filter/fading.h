@@ -26,17 +26,10 @@
 
 #include "core/cells.h"
 #include "filter/filter.h"
+#include "filter/line_cells.h"
 
-enum { WEIR__LINE_WORDS = WEIR__LINE / 8, WEIR__K_MOST = 32, WEIR__DRAWS = 1024 };
+enum { WEIR__K_MOST = LINE_CELLS_MOST, WEIR__DRAWS = 1024 };
 #define WEIR__P_MOST 1000000
-
-/* block: how eight of a key's cells are chosen, one in each word. A piece of its
- * mixes chooses a cell: from which of three mixes, and how far up. */
-typedef struct {
-    uint64_t from[3][WEIR__LINE_WORDS]; /* all ones, or zero */
-    uint64_t shift[WEIR__LINE_WORDS];
-    uint64_t wanted[WEIR__LINE_WORDS]; /* max, or zero past the key's last cell */
-} weir__cell_choice;
 
 typedef struct {
     uint64_t *at; /* the words */
@@ -48,7 +41,7 @@ typedef struct {
     /* block: the low bits of the run in each word, P/8 cells or one more; eight
      * beginnings, so that the words with one more can start anywhere */
     uint64_t runs[2 * WEIR__LINE_WORDS];
-    weir__cell_choice choices[WEIR__K_MOST / WEIR__LINE_WORDS];
+    line_plan plan; /* block: how a key's cells are found */
     bool block, sparing;
     uint8_t reach[WEIR__DRAWS]; /* sparing: the highest value that a draw decrements */
 } weir__fading;
@@ -70,10 +63,6 @@ double weir__fading_spared(unsigned v);
 size_t weir__fading_offer(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
                           const uint8_t *levels, uint64_t *verdicts);
 size_t weir__fading_test(const weir__fading *c, const weir_batch *batch, uint64_t *verdicts);
-
-#if defined(__x86_64__)
-extern int weir__fading_cpu; /* for tests: 0 any processor, 1 AVX2, 2 AVX-512 at most */
-#endif
 
 /* The share of non-zero cells, and the false positive rate of the next new key. */
 void weir__fading_look(const weir__fading *c, double *fill, double *fpr);

@@ -8,9 +8,9 @@
  *
  * Cell j belongs to lane (first + j) % 8 and comes from mix j / a, where a mix has
  * bits for a cells. Cells of one round of the lanes and one mix are found together
- * in one step: the mix is shifted by another distance in each lane. The plan lists
- * the steps. Its tables go around twice, so that beginning to read them 8 - first
- * entries late turns them by the first word.
+ * in one step: the mix is shifted by another distance in each lane. The tables of the
+ * steps go around twice, so that beginning to read them 8 - first entries late turns
+ * them by the first word.
  */
 #ifndef WEIR_FILTER_LINE_CELLS_H
 #define WEIR_FILTER_LINE_CELLS_H
@@ -19,43 +19,36 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/cells.h"
 #include "core/cpu.h"
 #include "core/rng.h"
 
-enum { LINE_WORDS = 8, LINE_CELLS_MOST = 32, LINE_STEPS_MOST = 10 };
+enum { LINE_CELLS_MOST = 32 };
 
 /* Half a line, in one register where these are large enough. How it is passed to a
  * function would depend on the processor, but all of these are inlined. */
 #pragma GCC diagnostic ignored "-Wpsabi"
-typedef uint64_t half_line __attribute__((vector_size(4 * LINE_WORDS)));
-enum { HALVES = 2, HALF_WORDS = LINE_WORDS / HALVES };
+typedef uint64_t half_line __attribute__((vector_size(4 * WEIR__LINE_WORDS)));
+enum { HALVES = 2, HALF_WORDS = WEIR__LINE_WORDS / HALVES };
 typedef struct {
     half_line half[HALVES];
 } line_halves;
 
 typedef struct {
-    bool next_mix;                  /* the step begins a new mix */
-    uint64_t shift[2 * LINE_WORDS]; /* where in the mix a lane's cell begins */
-    uint64_t keep[2 * LINE_WORDS];  /* all ones in the lanes that have one */
+    unsigned first;                       /* the first cell of the step */
+    bool next_mix;                        /* it begins a new mix */
+    uint64_t shift[2 * WEIR__LINE_WORDS]; /* where in the mix a lane's cell begins */
+    uint64_t keep[2 * WEIR__LINE_WORDS];  /* all ones in the lanes that have one */
 } line_step;
 
+/* For so many cells of a key: the steps, and what the last one keeps. */
 typedef struct {
+    const line_step *step;
     unsigned steps;
-    line_step step[LINE_STEPS_MOST];
+    uint64_t last[2 * WEIR__LINE_WORDS];
 } line_plan;
 
-static inline line_plan line_plan_of(unsigned K, unsigned width) {
-    line_plan plan = {0};
-    unsigned piece = width == 3 ? 12 : 6, a_mix = 60 / piece;
-    for (unsigned j = 0; j < K; j++) {
-        bool next_mix = j && j % a_mix == 0;
-        if (j == 0 || next_mix || j % LINE_WORDS == 0) plan.step[plan.steps++].next_mix = next_mix;
-        line_step *step = &plan.step[plan.steps - 1];
-        for (unsigned at = j % LINE_WORDS; at < 2 * LINE_WORDS; at += LINE_WORDS)
-            step->shift[at] = j % a_mix * piece, step->keep[at] = UINT64_MAX;
-    }
-    return plan;
-}
+line_plan line_plan_of(unsigned K, unsigned width);
 
 HOT half_line load_half(const uint64_t *from) {
     half_line half;
@@ -69,17 +62,18 @@ HOT bool any_bit(half_line half) { return (half[0] | half[1] | half[2] | half[3]
 /* The key's cells, all bits of each one set. */
 HOT void line_cells(const line_plan *plan, uint64_t rest, unsigned width, line_halves *cells) {
     uint64_t mix = weir__mix64(rest), per_word = 64 / width, max = (1u << width) - 1;
-    unsigned late = (unsigned)-(mix >> 61) % LINE_WORDS;
+    unsigned late = (unsigned)-(mix >> 61) % WEIR__LINE_WORDS;
     line_halves sum = {0};
     for (unsigned i = 0; i < plan->steps; i++) {
         const line_step *step = &plan->step[i];
+        const uint64_t *keep = (i + 1 < plan->steps ? step->keep : plan->last) + late;
         if (step->next_mix) mix = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
         for (unsigned h = 0; h < HALVES; h++) {
             const half_line all = {mix, mix, mix, mix};
             half_line cell = all >> load_half(step->shift + late + h * HALF_WORDS);
             if (width == 3) cell = ((cell & 0xfff) * per_word >> 12) * 3;
             else cell = (cell & (per_word - 1)) * width;
-            sum.half[h] |= max << cell & load_half(step->keep + late + h * HALF_WORDS);
+            sum.half[h] |= max << cell & load_half(keep + h * HALF_WORDS);
         }
     }
     *cells = sum;

@@ -18,7 +18,7 @@
 #include "core/cells.h"
 #include "filter/filter.h"
 
-enum { WEIR__LINE_BITS = WEIR__LINE * 8, WEIR__LINE_WORDS = WEIR__LINE / 8 };
+enum { WEIR__LINE_BITS = WEIR__LINE * 8 };
 enum { WEIR__AHEAD = 16, WEIR__CHUNK = 64, WEIR__PLACES = 1024 };
 
 #define WEIR__INLINE static inline __attribute__((always_inline))

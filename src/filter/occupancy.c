@@ -14,6 +14,8 @@
 
 #include <math.h>
 
+#include "core/cells.h"
+
 /* E[(X/cells)^power] for the number X of cells set, given the chances that one
  * cell is zero, and that two are. The power of the mean alone is too low, for X
  * varies; its second moment puts that right (within 1% of the exact value down

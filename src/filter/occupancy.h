@@ -13,7 +13,7 @@ typedef struct {
     unsigned a_word; /* cells in a word of a line; 0: anywhere */
 } weir__shape;
 
-enum { WEIR__LINE_WORDS = 8, WEIR__K_MOST = 32 };
+enum { WEIR__K_MOST = 32 };
 
 /* The chance that a new key finds its k cells set once so many keys were added. */
 double weir__shape_fpr(weir__shape shape, unsigned k, double keys);

@@ -826,14 +826,7 @@ HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdi
     return seen;
 }
 
-/* The same three times: for any processor, and for two that do it faster. The
- * verdicts are the same; the tests hold them against each other by lowering this. */
-#ifdef WEIR_TEST_CPU
-static cpu_kind best_cpu = CPU_AVX512;
-#else
-static const cpu_kind best_cpu = CPU_AVX512;
-#endif
-
+/* The same three times: for any processor, and for two that do it faster. */
 static size_t offer_plain(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     return offer_all(base, batch, verdicts, CPU_ANY);
 }
@@ -867,7 +860,6 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
     if (f->windowed) return offer_windowed(f, batch, verdicts);
 #if defined(__x86_64__)
     cpu_kind cpu = weir__cpu();
-    if (cpu > best_cpu) cpu = best_cpu;
     if (cpu == CPU_AVX512) return offer_avx512(base, batch, verdicts);
     if (cpu == CPU_AVX2) return offer_avx2(base, batch, verdicts);
 #endif

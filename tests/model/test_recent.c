@@ -3,7 +3,6 @@
  * The filter's file is included once more under another name, so that the tests can
  * look into lines and choose the processor that the code is written for.
  */
-#define WEIR_TEST_CPU
 #define weir__recent_class recent_class_under_test
 #include "filter/recent.c"
 #undef weir__recent_class
@@ -162,14 +161,14 @@ static void same_for_every_batch_and_processor(void **unused) {
     for (unsigned r = 0; r < RATES; r++) {
         stream first = make_stream(150000, 11);
         recent_filter *model = make_recent(8192, rates[r], 5);
-        best_cpu = CPU_ANY;
+        weir__cpu_most = CPU_ANY;
         run(model, first, 333);
         assert_sound(model);
         for (unsigned b = 0; b < 4; b++)
             for (cpu_kind cpu = CPU_ANY; cpu <= CPU_AVX512; cpu++) {
                 stream s = make_stream(150000, 11);
                 recent_filter *f = make_recent(8192, rates[r], 5);
-                best_cpu = cpu;
+                weir__cpu_most = cpu;
                 run(f, s, batches[b]);
                 assert_memory_equal(s.verdicts, first.verdicts, WEIR_VERDICT_WORDS(s.count) * 8);
                 assert_memory_equal(f->base.cells, model->base.cells, f->lines * LINE_BYTES);
@@ -177,7 +176,7 @@ static void same_for_every_batch_and_processor(void **unused) {
                 free_recent(f);
                 free_stream(s);
             }
-        best_cpu = CPU_AVX512;
+        weir__cpu_most = CPU_AVX512;
         free_recent(model);
         free_stream(first);
     }

@@ -33,7 +33,10 @@ static int add_key(key_list *list, const char *text, size_t length) {
     if (!copy) return cli_error("out of memory");
     memcpy(copy, text, length);
     copy[length] = 0;
-    list->keys[list->count++] = (count_key){copy, length, 0};
+    count_key *key = &list->keys[list->count++];
+    key->text = copy;
+    key->length = length;
+    key->hash = 0;
     return EXIT_DONE;
 }
 

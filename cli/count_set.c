@@ -304,11 +304,11 @@ static int check_saved(const count_settings *s, const count_set *set) {
     count_specs specs;
     int code = count_specs_make(&specs, s);
     for (int i = 0; i < PARTS && code == EXIT_DONE; i++) {
-        weir_sketch_info info;
+        weir_sketch_info info = {0};
         uint32_t asked = questions_of(s, (count_part)i);
         if (!asked) continue;
         if (set->part[i]) weir_sketch_get_info(set->part[i], &info);
-        if (!set->part[i] || (info.answers & asked) != asked)
+        if ((info.answers & asked) != asked)
             return cli_error("the state file '%s' has no sketch '%s' that could answer this: ask "
                              "what was asked when it was made, or use another state file",
                              s->state, part_names[i]);

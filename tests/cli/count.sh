@@ -5,9 +5,11 @@
 s=--seed=7
 
 # --- questions, where every count is exact -------------------------------------------------
-{ for i in 1 2 3 4 5; do echo a; done; for i in 1 2 3; do echo b; done; echo c; } >in
+printf 'a\na\na\na\na\nb\nb\nb\nc\n' >in
 run count $s --csv --top 2 in
 is top $'answer,key,value\ntop,a,5\ntop,b,3' "$(cut -d, -f1-3 out)"
+run count $s --json --top 1 in
+is floor-of-what-found-no-room '"floor":3' "$(grep -o '"floor":[0-9.]*' out)"
 run count $s --csv --distinct --self-join in
 is sizes $'distinct,3\nself_join,35' "$(tail -n +2 out | awk -F, '{printf "%s,%.0f\n", $1, $3}')"
 run count $s --csv --above 20% in

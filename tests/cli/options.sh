@@ -27,7 +27,7 @@ trouble value-of-flag "dedup: --trim takes no value, but got 'yes'" dedup --trim
 trouble wrong-choice "dedup: --emit cannot be 'sen'; did you mean 'seen'?" dedup --emit sen in
 trouble wrong-choice-far "dedup: --emit cannot be 'everything'; it is one of new|seen|all|verdicts" dedup --emit everything in
 trouble unknown-command "unknown command 'dedpu'; did you mean 'dedup'?" dedpu in
-trouble unknown-command-far "unknown command 'count'; see 'weir help'" count in
+trouble unknown-command-far "unknown command 'frobnicate'; see 'weir help'" frobnicate in
 trouble unknown-main-option "unknown option '--versoin'; did you mean '--version'?" --versoin
 
 trouble bad-memory "dedup: --memory: 'much' is not a size such as 64M or 1.5G" dedup --memory much in

@@ -1224,8 +1224,14 @@ const lab_experiment lab_exp_slices[] = {
          "8.48 bits, so 4300 take 36,464. 143,000 (the print has 14300, less than the 89,000 for "
          "the laxer 8%), 105,000 and 89,000 are those of 16,800 to 16,900 keys, and in table "
          "1 about 16K of 100K records are no hit anywhere. The other two logs agree.",
-     .columns = size_columns, .cases = size_cases, .claims = size_claims, .quick = 1, .full = 1,
-     SEEDS(1, 1), EXPECT(LAB_SAME_SHAPE), .run = run_sizes},
+     .columns = size_columns, .cases = size_cases, .claims = size_claims,
+     .figures = {{.title = "Bits for a rate",
+                  .x_label = "false positives (%)",
+                  .y_label = "bits",
+                  .x = "rate",
+                  .y = {"bits"},
+                  .by_case = true}},
+     .quick = 1, .full = 1, SEEDS(1, 1), EXPECT(LAB_SAME_SHAPE), .run = run_sizes},
     {ENTRY("slices-fig-1", "figure 1"), .title = "False positives when sites are lost",
      .claim = "Vertical filters tolerate lost sites better than horizontal ones.",
      .method = "40 slices, 20,000 keys, 4 hashes; keys of lost sites are called SEEN. The "

@@ -629,6 +629,7 @@ static void judge_list(const tally *t, const weir_items *list, double low, doubl
 
 static weir_status emit_top(lab_unit *unit, const tally *t) {
     static const char form[] = "top:k=%.0f,error=%.9g,confidence=99%%,seed=%llu";
+    if (!t->keys) return lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the counts");
     double share = t->keys[TOP - 1].count / (double)t->records, ignored;
     char spec[160];
     weir_item items[ROOM], first[TOP];
@@ -739,7 +740,7 @@ static double published_of(int kind) {
 static weir_status one_distinct(lab_unit *unit, uint64_t seed, uint64_t n, double *error) {
     char spec[96];
     weir_sketch *sketch;
-    weir_estimate e;
+    weir_estimate e = {0};
     uint64_t hashes[BATCH];
     snprintf(spec, sizeof spec, "%s,seed=%llu", unit->c->filter, (unsigned long long)seed);
     weir_status status = weir_sketch_new(&sketch, spec, &unit->error);

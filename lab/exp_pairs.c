@@ -348,7 +348,7 @@ static bool rises_with_d(const lab_result *r, lab_words *found) {
 #define ALL_TITLES(label_, d, s, r, w, printed)                                                    \
     CASE("titles", "titles", label_, 63620, d, s, r, w, 20000, printed)
 #define RECORDS(label_, n, d, s, r, w, printed)                                                    \
-    CASE("records", EVENLY, label_, n, d, s, r, w, (n) / 4, printed)
+    CASE("records", EVENLY, label_, n, d, s, r, w, (n) / 4.0, printed)
 
 #define AS_CLAIMED                                                                                 \
     {true, "Errors are within the deviations that follow from the theory.", as_claimed}, {         \

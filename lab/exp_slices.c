@@ -336,7 +336,8 @@ static weir_status run_ranks(lab_unit *unit) {
     if (status) return status;
     uint32_t *counts = count_ranks(&log, unit->c->p[0] > 0, &distinct);
     if (!counts) status = lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the ranks");
-    for (size_t i = 0, rank = 1; !status && i < RANKS && rank <= distinct; i++, rank *= 2) {
+    for (size_t i = 0, rank = 1; counts && !status && i < RANKS && rank <= distinct;
+         i++, rank *= 2) {
         double row[] = {(double)rank, percent(counts[rank - 1], (double)log.count)};
         status = lab_emit(unit, row);
     }

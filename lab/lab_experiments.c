@@ -3,11 +3,11 @@
 
 static const lab_experiment *const all[] = {
     lab_exp_stable, lab_exp_reservoir, lab_exp_importance, lab_exp_count,
-    lab_exp_pairs,  lab_exp_slices,    lab_exp_ours,
+    lab_exp_pairs,  lab_exp_slices,    lab_exp_ours,       NULL,
 };
 
 const lab_experiment *lab_experiment_at(size_t i) {
-    for (size_t list = 0; list < sizeof all / sizeof *all; list++)
+    for (size_t list = 0; all[list]; list++)
         for (const lab_experiment *e = all[list]; e->name; e++)
             if (i-- == 0) return e;
     return NULL;

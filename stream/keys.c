@@ -381,7 +381,7 @@ static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsi
         where = parts[number_part(plan)].start;
         reason = json_number(k, text, parts[number_part(plan)], &block->numbers[i]);
     }
-    if (!reason && plan->labelled) {
+    if (!reason && !blank && plan->labelled) {
         where = parts[label_part(plan)].start;
         reason = json_label(k, text, parts[label_part(plan)], &block->labels[i]);
     }

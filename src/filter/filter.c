@@ -60,13 +60,16 @@ static weir__tables tables_of(const weir__filter_class *class) {
 weir_status weir__filter_find(const char *spec, const weir__filter_class **class, weir_error *err) {
     char name[WEIR__NAME_SIZE], names[256] = "";
     size_t used = 0;
+    *class = NULL;
     weir_status status = weir__spec_name(spec, name, err);
     if (status != WEIR_OK) return status;
     for (size_t i = 0; weir__filter_classes[i]; i++) {
-        *class = weir__filter_classes[i];
-        if (strcmp((*class)->kind.name, name) == 0) return WEIR_OK;
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "|" : "",
-                                 (*class)->kind.name);
+        const char *other = weir__filter_classes[i]->kind.name;
+        if (strcmp(other, name) == 0) {
+            *class = weir__filter_classes[i];
+            return WEIR_OK;
+        }
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "|" : "", other);
     }
     return weir__unknown(err, 0, "filter", name, names);
 }
@@ -86,7 +89,7 @@ weir_status weir__filter_new_in(weir_filter **out, const char *spec, uint8_t *me
     const weir__filter_class *class;
     *out = NULL;
     weir_status status = weir__filter_find(spec, &class, err);
-    if (status != WEIR_OK) return status;
+    if (!class) return status == WEIR_OK ? WEIR_ERR_SPEC : status;
 
     weir_filter *filter = calloc(1, class->size);
     if (!filter) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");

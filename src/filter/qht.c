@@ -99,12 +99,13 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     unsigned slots = (unsigned)weir__opt_whole(filter, OPT_SLOTS);
     unsigned bits = (unsigned)weir__opt_whole(filter, OPT_BITS);
     weir__qht_shape shape = weir__qht_plan(slots, bits, weir__opt_rate(filter, WEIR__OPT_FPR));
-    if (!shape.bits) return no_shape(filter, slots, bits, err);
+    if (!shape.bits || !shape.slots) return no_shape(filter, slots, bits, err);
     weir__opt_resolve(filter, OPT_SLOTS, shape.slots);
     weir__opt_resolve(filter, OPT_BITS, shape.bits);
     f->slots = shape.slots, f->bits = shape.bits;
     f->values = (UINT64_C(1) << f->bits) - 1;
-    f->buckets = WEIR__LINE_BITS / (f->slots * f->bits);
+    unsigned bucket = f->slots * f->bits; /* at least 1 and at most a line: what the plan gives */
+    f->buckets = bucket ? WEIR__LINE_BITS / bucket : 0;
     f->lines = weir__opt_whole(filter, WEIR__OPT_MEMORY) / WEIR__LINE;
     return weir__filter_map(filter, f->lines * WEIR__LINE, err);
 }

@@ -263,9 +263,11 @@ HOT void splice_body(uint8_t *line, bool back, unsigned low, unsigned high, unsi
     put_bits(line, back ? low : high - width, width, remainder);
 }
 
-/* A bit goes from a word, and a 1 comes in at a place of what is left. */
+/* A bit goes from a word, and a 1 comes in at a place of what is left. Bit 64, where
+ * the header fills its word, is not there to go. */
 HOT uint64_t change_header(uint64_t word, unsigned out, unsigned in) {
-    uint64_t below = (UINT64_C(1) << out) - 1, before = (UINT64_C(1) << in) - 1;
+    uint64_t below = out < 64 ? (UINT64_C(1) << out) - 1 : UINT64_MAX,
+             before = (UINT64_C(1) << in) - 1;
     word = (word & below) | (word >> 1 & ~below);
     return (word & before) | (word & ~before) << 1 | UINT64_C(1) << in;
 }

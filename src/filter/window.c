@@ -632,7 +632,7 @@ static inline void set_generation(window_filter *f, const uint64_t *places, unsi
 static inline void set_timers(window_filter *f, const uint64_t *places, unsigned k, unsigned mark) {
     uint64_t empty = 0, value = mark + 1, running = f->state.running;
     uint32_t ran = 0;
-    uint8_t before[WEIR__K_MOST];
+    uint8_t before[WEIR__K_MOST] = {0};
     for (unsigned j = 0; j < k; j++) {
         uint64_t *word = &f->cells[places[j] / 64], old = value_at(f, places[j]);
         *word ^= (old ^ value) << places[j] % 64;

@@ -40,8 +40,8 @@ double weir_pairs_curve(bool cosine, unsigned columns, unsigned threshold, unsig
  * one, as shares of the latter. */
 static double choice_cost(bool cosine, unsigned d, unsigned s, unsigned g, double t) {
     double above = 0, counted = 0, wrong = 0;
-    for (double x = 0.1; x < 1; x += 0.01) {
-        double density = pow(x, -5), chance = weir_pairs_curve(cosine, d, s, g, x);
+    for (int i = 10; i < 100; i++) {
+        double x = i / 100.0, density = pow(x, -5), chance = weir_pairs_curve(cosine, d, s, g, x);
         counted += density * chance;
         if (x >= t) above += density;
         wrong += density * (x >= t ? 1 - chance : chance);

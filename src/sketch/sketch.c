@@ -70,13 +70,16 @@ static weir__tables tables_of(const weir__sketch_class *class) {
 static weir_status find_class(const char *spec, const weir__sketch_class **class, weir_error *err) {
     char name[WEIR__NAME_SIZE], names[256] = "";
     size_t used = 0;
+    *class = NULL;
     weir_status status = weir__spec_name(spec, name, err);
     if (status != WEIR_OK) return status;
     for (size_t i = 0; weir__sketch_classes[i]; i++) {
-        *class = weir__sketch_classes[i];
-        if (strcmp((*class)->kind.name, name) == 0) return WEIR_OK;
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "|" : "",
-                                 (*class)->kind.name);
+        const char *other = weir__sketch_classes[i]->kind.name;
+        if (strcmp(other, name) == 0) {
+            *class = weir__sketch_classes[i];
+            return WEIR_OK;
+        }
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "|" : "", other);
     }
     return weir__unknown(err, 0, "sketch", name, names);
 }
@@ -107,7 +110,7 @@ weir_status weir__sketch_make(weir_sketch **out, const char *spec, weir_error *e
     const weir__sketch_class *class;
     *out = NULL;
     weir_status status = find_class(spec, &class, err);
-    if (status != WEIR_OK) return status;
+    if (!class) return status == WEIR_OK ? WEIR_ERR_SPEC : status;
     weir_sketch *s = calloc(1, class->size);
     if (!s) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     s->class = class;

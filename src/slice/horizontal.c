@@ -62,7 +62,7 @@ static void sort_stretch(const horizontal_filter *f, const weir_batch *batch, si
         s->start[s->slice[i] + 1]++;
     }
     for (size_t i = 0; i < slices; i++) s->start[i + 1] += s->start[i];
-    uint32_t next[SLICES_MOST];
+    uint32_t next[SLICES_MOST] = {0};
     memcpy(next, s->start, slices * sizeof *next);
     for (size_t i = 0; i < s->count; i++) {
         uint32_t place = next[s->slice[i]]++;

@@ -766,7 +766,7 @@ HOT bool offer_short_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t 
 }
 HOT bool offer_long_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
                          uint64_t hash, uint64_t value, cpu_kind cpu) {
-    unsigned words = header_words(&f->shape, n);
+    unsigned words = header_words(&f->shape, n + 1); /* it may grow */
     return offer_lists_here(f, line, words, n, number, hash, value, cpu);
 }
 

@@ -69,6 +69,31 @@ static void exact_while_keys_fit(void **unused) {
         }
 }
 
+/* Lines of every shape: headers of one word, of more, and of one that becomes two; the
+ * widths of all rates. A line that fills forgets nothing before it is full, and stays
+ * sound after that, whatever processor the code is for. */
+static void every_shape_is_sound(void **unused) {
+    (void)unused;
+    unsigned grow = 0;
+    for (double rate = 0.3; rate > 1e-12; rate *= 0.83)
+        for (cpu_kind cpu = CPU_ANY; cpu <= CPU_AVX512; cpu++) {
+            weir__cpu_most = cpu;
+            recent_filter *f = make_recent(1024, rate, 3);
+            const shared_form *shared = &f->shape.shared;
+            unsigned header = f->shape.code_bits + shared->lists;
+            grow += header + shared->flat < 64 && header + shared->most > 64;
+            uint64_t i = 0, unknown = 0;
+            for (; !f->state.forgotten; i++) offer_hash(f, test_word(4, i));
+            for (uint64_t j = 0; j < i; j++) unknown += !test_hash(f, test_word(4, j));
+            assert_true(unknown <= f->state.forgotten);
+            for (uint64_t end = 4 * i; i < end; i++) offer_hash(f, test_word(4, i));
+            assert_sound(f);
+            free_recent(f);
+        }
+    weir__cpu_most = CPU_AVX512;
+    assert_true(grow > 0);
+}
+
 /* ---- the bound ---- */
 
 /* Only new keys, far into overload, some of them offered again and again: every
@@ -385,6 +410,7 @@ static void renew_needs_a_window(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_while_keys_fit),
+        cmocka_unit_test(every_shape_is_sound),
         cmocka_unit_test(bound_holds_in_every_stretch),
         cmocka_unit_test(reported_rate_is_the_real_one),
         cmocka_unit_test(same_for_every_batch_and_processor),

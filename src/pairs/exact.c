@@ -29,6 +29,14 @@
 #include "core/rng.h"
 #include "pairs/pairs.h"
 
+/* Compiled for several processors, the best being chosen when the program is loaded;
+ * the thread sanitizer is not there yet at that time. */
+#if defined(__SANITIZE_THREAD__)
+#define FOR_EACH_CPU
+#else
+#define FOR_EACH_CPU __attribute__((target_clones("avx2", "default")))
+#endif
+
 enum { ROWS_BLOCK = 64, OTHERS_BLOCK = 1024 };
 
 /* Nanoseconds of one comparison, measured: only their ratio counts. */
@@ -170,9 +178,9 @@ static weir_status gather(comparison *c, const uint64_t *a, size_t a_count, cons
 /* ---- all pairs ---- */
 
 /* One row against a block of others; tells whether any may reach s. */
-__attribute__((target_clones("avx2", "default"))) static bool
-compare_block(const uint32_t *mine, const uint32_t *columns, size_t stride, unsigned d, uint32_t s,
-              size_t count, uint32_t *restrict same) {
+FOR_EACH_CPU static bool compare_block(const uint32_t *mine, const uint32_t *columns, size_t stride,
+                                       unsigned d, uint32_t s, size_t count,
+                                       uint32_t *restrict same) {
     uint32_t most = 0;
     for (size_t j = 0; j < count; j++) same[j] = columns[j] == mine[0];
     for (unsigned c = 1; c < d; c++) {

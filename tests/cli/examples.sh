@@ -21,5 +21,14 @@ for page in dedup count inspect merge weir filters; do
     [[ -e seen.weir ]] || weir dedup --memory 1M --state seen.weir access.log >/dev/null
   done <commands
 done
+# those of the README, but for the one that never ends
+cp access.log today.log; cp access.log huge.log; cp access.log app.log
+cp events.csv clicks.csv; gzip -f clicks.csv
+printf 'name,city,mail\nann,x,a@x\nann,x,b@x\nbob,y,c@y\n' >people.csv
+sed -n 's/^\$ \(weir [^#]*[^# ]\) *\(#.*\)*$/\1/p' "$root/README.md" | grep -v 'repo_urls' >commands
+while read -r line; do
+  count=$((count + 1)); rm -f seen.weir run.weir once.log
+  if bash -c "$line" >out 2>err </dev/null; then ok "README: $line"; else no "README: $line" "$(head -1 err)"; fi
+done <commands
 ((count >= 15)) && ok examples-found || no examples-found "only $count"
 finish

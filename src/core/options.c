@@ -193,6 +193,23 @@ static char *end_of_word(char *at) {
     return depth ? NULL : at;
 }
 
+bool weir__spec_take(char *spec, const char *option, char *value, size_t size) {
+    size_t length = strlen(option);
+    for (char *at = strchr(spec, ':'); at && *at;) {
+        char *word = at + 1, *end = end_of_word(word);
+        if (!end) return false;
+        if (strncmp(word, option, length) == 0 && word[length] == '=') {
+            char *from = word + length + 1;
+            snprintf(value, size, "%.*s", (int)(end - from), from);
+            if (*end) memmove(word, end + 1, strlen(end + 1) + 1);
+            else *at = 0;
+            return true;
+        }
+        at = end;
+    }
+    return false;
+}
+
 /* Defaults first, so that what the spec says stands over them; `given` stays
  * false for a default. */
 static weir_status read_defaults(spec_reader *r, weir__value *values) {

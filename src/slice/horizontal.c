@@ -222,21 +222,15 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
     return pass((horizontal_filter *)(uintptr_t)filter, batch, false, verdicts);
 }
 
-#define NEST(filter) (&((horizontal_filter *)(uintptr_t)(filter))->nest)
-
-static void info(const weir_filter *filter, weir_filter_info *out) {
-    weir__nest_info(NEST(filter), out);
-}
-
-static size_t site_count(const weir_filter *filter) { return NEST(filter)->count; }
+static size_t site_count(const weir_filter *filter) { return weir__nest_of(filter)->count; }
 static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
-    weir__nest_site(NEST(filter), i, out);
+    weir__nest_site(weir__nest_of(filter), i, out);
 }
 static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
-    weir__nest_set(NEST(filter), i, state);
+    weir__nest_set(weir__nest_of(filter), i, state);
 }
 static void traffic(const weir_filter *filter, weir_traffic *out) {
-    weir__nest_traffic(NEST(filter), 0, NEST(filter)->count, out);
+    weir__nest_traffic(weir__nest_of(filter), 0, weir__nest_of(filter)->count, out);
 }
 
 static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {
@@ -248,15 +242,7 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
     weir__detail(each, context, "greatest_share", "load of the busiest slice", "%.4f", t.greatest);
 }
 
-static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
-    return weir__nest_merge(NEST(into), NEST(from), err);
-}
-static weir_status check(const weir_filter *filter, weir_error *err) {
-    return weir__nest_check(NEST(filter), err);
-}
-static void pack(weir_filter *filter) { weir__nest_pack(NEST(filter)); }
-static void clear(weir_filter *filter) { weir__nest_clear(NEST(filter)); }
-static void destroy(weir_filter *filter) { weir__nest_free(NEST(filter)); }
+static void destroy(weir_filter *filter) { weir__nest_free(weir__nest_of(filter)); }
 
 static const weir_option options[] = {
     {"slices", WEIR_OPT_COUNT, 1, SLICES_MOST, NULL, "2", "filters that the keys are spread over"},
@@ -279,12 +265,12 @@ const weir__filter_class weir__horizontal_class = {
     .start = start,
     .offer = offer,
     .test = test,
-    .info = info,
+    .info = weir__nest_info,
     .details = details,
-    .merge = merge,
-    .check = check,
-    .pack = pack,
-    .clear = clear,
+    .merge = weir__nest_merge,
+    .check = weir__nest_check,
+    .pack = weir__nest_pack,
+    .clear = weir__nest_clear,
     .destroy = destroy,
     .concurrent = true,
     .spread = &spread,

@@ -14,39 +14,18 @@
 
 /* --- specs of parts ---------------------------------------------- */
 
-/* Cut `name=value` out of a spec; false if it is not there. */
-static bool take_option(char *spec, const char *name, char *value, size_t size) {
-    char *at = strchr(spec, ':');
-    size_t length = strlen(name);
-    while (at) {
-        char *word = at + 1;
-        size_t n = 0;
-        for (int depth = 0; word[n] && (word[n] != ',' || depth > 0); n++)
-            depth += (word[n] == '(') - (word[n] == ')');
-        char *next = word[n] ? word + n : NULL;
-        if (strncmp(word, name, length) == 0 && word[length] == '=') {
-            snprintf(value, size, "%.*s", (int)(n - length - 1), word + length + 1);
-            if (next) memmove(word, next + 1, strlen(next + 1) + 1);
-            else *at = 0;
-            return true;
-        }
-        at = next;
-    }
-    return false;
-}
-
 /* `memory`, `fpr` of the parts may be said inside; seed and hash are the whole's. */
 static weir_status settle_inside(weir_filter *filter, char *inner, uint64_t count,
                                  weir_error *err) {
     char text[64];
     static const char *const whole_only[] = {"seed", "hash"};
     for (size_t i = 0; i < 2; i++)
-        if (take_option(inner, whole_only[i], text, sizeof text))
+        if (weir__spec_take(inner, whole_only[i], text, sizeof text))
             return weir__fail(err, WEIR_ERR_SPEC, -1,
                               "'%s' is an option of the whole, not of the parts: move it out of "
                               "the parentheses",
                               whole_only[i]);
-    if (take_option(inner, "memory", text, sizeof text)) {
+    if (weir__spec_take(inner, "memory", text, sizeof text)) {
         uint64_t bytes;
         if (weir__opt_given(filter, WEIR__OPT_MEMORY))
             return weir__opt_fail(filter, WEIR__OPT_MEMORY, err,
@@ -58,7 +37,7 @@ static weir_status settle_inside(weir_filter *filter, char *inner, uint64_t coun
                               (unsigned long long)count, text);
         weir__opt_resolve(filter, WEIR__OPT_MEMORY, bytes * count);
     }
-    if (take_option(inner, "fpr", text, sizeof text)) {
+    if (weir__spec_take(inner, "fpr", text, sizeof text)) {
         if (weir__opt_given(filter, WEIR__OPT_FPR))
             return weir__opt_fail(filter, WEIR__OPT_FPR, err,
                                   "fpr is given for the whole and for its parts; give it once");
@@ -193,7 +172,8 @@ static uint64_t *head_of(const weir__nest *nest, size_t i) {
     return (uint64_t *)(void *)(nest->sites[i].filter->cells - nest->head);
 }
 
-void weir__nest_pack(weir__nest *nest) {
+void weir__nest_pack(weir_filter *filter) {
+    weir__nest *nest = weir__nest_of(filter);
     for (size_t i = 0; i < nest->count; i++) {
         weir_filter *part = nest->sites[i].filter;
         uint64_t *head = head_of(nest, i);
@@ -204,7 +184,8 @@ void weir__nest_pack(weir__nest *nest) {
     }
 }
 
-weir_status weir__nest_check(weir__nest *nest, weir_error *err) {
+weir_status weir__nest_check(const weir_filter *filter, weir_error *err) {
+    weir__nest *nest = weir__nest_of(filter);
     for (size_t i = 0; i < nest->count; i++) {
         weir_filter *part = nest->sites[i].filter;
         const uint64_t *head = head_of(nest, i);
@@ -221,11 +202,13 @@ weir_status weir__nest_check(weir__nest *nest, weir_error *err) {
 }
 
 /* The cells are zero already. */
-void weir__nest_clear(weir__nest *nest) {
+void weir__nest_clear(weir_filter *filter) {
+    weir__nest *nest = weir__nest_of(filter);
     for (size_t i = 0; i < nest->count; i++) weir_filter_clear(nest->sites[i].filter);
 }
 
-weir_status weir__nest_merge(weir__nest *into, const weir__nest *from, weir_error *err) {
+weir_status weir__nest_merge(weir_filter *filter, const weir_filter *other, weir_error *err) {
+    weir__nest *into = weir__nest_of(filter), *from = weir__nest_of(other);
     for (size_t i = 0; i < into->count; i++) {
         weir_status status = weir_filter_merge(into->sites[i].filter, from->sites[i].filter, err);
         if (status != WEIR_OK) return status;
@@ -238,7 +221,8 @@ weir_status weir__nest_merge(weir__nest *into, const weir__nest *from, weir_erro
 
 /* --- asking ------------------------------------------------------ */
 
-void weir__nest_info(const weir__nest *nest, weir_filter_info *info) {
+void weir__nest_info(const weir_filter *filter, weir_filter_info *info) {
+    const weir__nest *nest = weir__nest_of(filter);
     for (size_t i = 0; i < nest->count; i++) {
         weir_filter_info part;
         pthread_mutex_lock(&nest->sites[i].lock);

@@ -64,14 +64,25 @@ weir_status weir__nest_make(weir__nest *nest, weir_filter *filter, size_t count,
                             size_t steps, size_t extra, weir_error *err);
 void weir__nest_free(weir__nest *nest);
 
-/* For the functions of a class. */
-void weir__nest_pack(weir__nest *nest);
-void weir__nest_clear(weir__nest *nest);
-weir_status weir__nest_check(weir__nest *nest, weir_error *err);
-weir_status weir__nest_merge(weir__nest *into, const weir__nest *from, weir_error *err);
+/* The struct of every composition begins so. */
+typedef struct {
+    weir_filter base;
+    weir__nest nest;
+} weir__composition;
 
-/* The parts as one: mean fill and rate, overfull if one is. */
-void weir__nest_info(const weir__nest *nest, weir_filter_info *info);
+/* Locks and counters are no part of what a filter knows, so const is not kept. */
+static inline weir__nest *weir__nest_of(const weir_filter *filter) {
+    return &((weir__composition *)(uintptr_t)filter)->nest;
+}
+
+/* Functions of a class, as they stand. The parts as one: mean fill and rate,
+ * overfull if one is. */
+void weir__nest_info(const weir_filter *filter, weir_filter_info *info);
+weir_status weir__nest_merge(weir_filter *into, const weir_filter *from, weir_error *err);
+weir_status weir__nest_check(const weir_filter *filter, weir_error *err);
+void weir__nest_pack(weir_filter *filter);
+void weir__nest_clear(weir_filter *filter);
+
 void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info);
 void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state);
 void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir_traffic *traffic);

@@ -226,7 +226,7 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
 /* The root has the last word, so it stands for the tree; it is overfull if any is. */
 static void info(const weir_filter *filter, weir_filter_info *out) {
     weir_site_info root;
-    weir__nest_info(&SELF(filter)->nest, out);
+    weir__nest_info(filter, out);
     weir__nest_site(&SELF(filter)->nest, 0, &root);
     out->fill = root.fill;
 }
@@ -268,14 +268,6 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
     }
 }
 
-static weir_status check(const weir_filter *filter, weir_error *err) {
-    return weir__nest_check(&SELF(filter)->nest, err);
-}
-static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
-    return weir__nest_merge(&SELF(into)->nest, &SELF(from)->nest, err);
-}
-static void pack(weir_filter *filter) { weir__nest_pack(&SELF(filter)->nest); }
-static void clear(weir_filter *filter) { weir__nest_clear(&SELF(filter)->nest); }
 static void destroy(weir_filter *filter) {
     weir__nest_free(&SELF(filter)->nest);
     free(SELF(filter)->locks);
@@ -311,10 +303,10 @@ const weir__filter_class weir__tree_class = {
     .test = test,
     .info = info,
     .details = details,
-    .merge = merge,
-    .check = check,
-    .pack = pack,
-    .clear = clear,
+    .merge = weir__nest_merge,
+    .check = weir__nest_check,
+    .pack = weir__nest_pack,
+    .clear = weir__nest_clear,
     .destroy = destroy,
     .concurrent = true,
     .spread = &spread,

@@ -266,9 +266,6 @@ static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verd
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     return pass(SELF(filter), batch, false, verdicts);
 }
-static void info(const weir_filter *filter, weir_filter_info *out) {
-    weir__nest_info(&SELF(filter)->nest, out);
-}
 static size_t site_count(const weir_filter *filter) { return SELF(filter)->slices; }
 
 /* Places of a slice: [first, end). */
@@ -331,18 +328,13 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
 
 static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
     vertical_filter *f = SELF(into);
-    weir_status status = weir__nest_merge(&f->nest, &SELF(from)->nest, err);
+    weir_status status = weir__nest_merge(into, from, err);
     for (size_t i = 0; status == WEIR_OK && i < f->slices; i++) {
         f->counts[i].asked += SELF(from)->counts[i].asked;
         f->counts[i].seen += SELF(from)->counts[i].seen;
     }
     return status;
 }
-static weir_status check(const weir_filter *filter, weir_error *err) {
-    return weir__nest_check(&SELF(filter)->nest, err);
-}
-static void pack(weir_filter *filter) { weir__nest_pack(&SELF(filter)->nest); }
-static void clear(weir_filter *filter) { weir__nest_clear(&SELF(filter)->nest); }
 static void destroy(weir_filter *filter) {
     vertical_filter *f = SELF(filter);
     weir__nest_free(&f->nest);
@@ -378,12 +370,12 @@ const weir__filter_class weir__vertical_class = {
     .start = start,
     .offer = offer,
     .test = test,
-    .info = info,
+    .info = weir__nest_info,
     .details = details,
     .merge = merge,
-    .check = check,
-    .pack = pack,
-    .clear = clear,
+    .check = weir__nest_check,
+    .pack = weir__nest_pack,
+    .clear = weir__nest_clear,
     .destroy = destroy,
     .concurrent = true,
     .spread = &spread,

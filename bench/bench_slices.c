@@ -3,10 +3,12 @@
  * Question   do slices pay, and can waiting for them ever cost more than it gains?
  * Contestants
  *            one thread on one `recent`; one and two threads on `horizontal` of 2 and
- *            of 8 slices, all with the same memory in all
+ *            of 8 slices; two threads that both want one slice all the time, which is
+ *            the worst that contention can do. All with the same memory in all.
  * Fairness   every filter has been offered as many keys as it has room for before
- *            anything is timed, so its memory is touched and full; keys are drawn
- *            beforehand, others for each turn, so that no filter meets keys that it
+ *            anything is timed, so its memory is touched and full; a thread draws its
+ *            keys a batch at a time and offers them at once, as a producer would that
+ *            hashes them, others in each turn, so that no filter meets keys that it
  *            has just been asked about; contestants take turns, and a ratio is that of
  *            two turns next to each other. A turn is wall time, from before the first
  *            key of any thread to after the last.
@@ -24,8 +26,8 @@
 
 #include "bench.h"
 
-enum { BATCH = 4096, THREADS = 2, MOST_ROUNDS = 99 };
-#define TURN_KEYS ((size_t)1 << 22) /* of all threads together */
+enum { BATCH = 4096, THREADS = 2, MOST_ROUNDS = 999 };
+#define TURN_KEYS ((size_t)1 << 21) /* of all threads together */
 
 typedef struct {
     const char *label, *format; /* of a spec, with the bytes of a slice to come */
@@ -34,39 +36,21 @@ typedef struct {
     double rates[MOST_ROUNDS], ratios[MOST_ROUNDS], busy[MOST_ROUNDS];
 } contestant;
 
+#define SLICES(n) "horizontal:slices=" #n ",of=(recent:memory=%llu)"
+
 static contestant contestants[] = {
-    {"recent, one thread", "recent:memory=%llu", 1, 1, NULL, {0}, {0}, {0}},
-    {"2 slices, one thread",
-     "horizontal:slices=2,of=(recent:memory=%llu)",
-     2,
-     1,
-     NULL,
-     {0},
-     {0},
-     {0}},
-    {"2 slices, two threads",
-     "horizontal:slices=2,of=(recent:memory=%llu)",
-     2,
-     2,
-     NULL,
-     {0},
-     {0},
-     {0}},
-    {"8 slices, two threads",
-     "horizontal:slices=8,of=(recent:memory=%llu)",
-     8,
-     2,
-     NULL,
-     {0},
-     {0},
-     {0}},
+    {.label = "recent, one thread", .format = "recent:memory=%llu", .slices = 1, .threads = 1},
+    {.label = "2 slices, one thread", .format = SLICES(2), .slices = 2, .threads = 1},
+    {.label = "2 slices, two threads", .format = SLICES(2), .slices = 2, .threads = 2},
+    {.label = "8 slices, two threads", .format = SLICES(8), .slices = 8, .threads = 2},
+    {.label = "1 slice, two threads", .format = SLICES(1), .slices = 1, .threads = 2},
 };
 enum { CONTESTANTS = sizeof contestants / sizeof *contestants };
 
 typedef struct {
     weir_filter *filter;
-    const uint64_t *hashes;
     size_t count;
+    uint64_t state, known; /* what keys are drawn from */
     pthread_barrier_t *begin;
     double busy; /* processor time */
 } share;
@@ -75,11 +59,15 @@ typedef struct {
     double rate, busy_rate;
 } speed;
 
-static void offer_all(weir_filter *filter, const uint64_t *hashes, size_t count) {
-    uint64_t verdicts[WEIR_VERDICT_WORDS(BATCH)];
+/* Half of the keys are drawn from `known`, so that repeats occur. */
+static void offer_drawn(weir_filter *filter, size_t count, uint64_t *state, uint64_t known) {
+    uint64_t hashes[BATCH], verdicts[WEIR_VERDICT_WORDS(BATCH)];
     for (size_t at = 0; at < count; at += BATCH) {
-        size_t n = count - at < BATCH ? count - at : BATCH;
-        weir_filter_offer_batch(filter, &(weir_batch){.count = n, .hashes = hashes + at}, verdicts);
+        for (size_t i = 0; i < BATCH; i++) {
+            uint64_t word = bench_next(state);
+            hashes[i] = word & 1 ? bench_mix(bench_scale(word, known) + 1) : word;
+        }
+        weir_filter_offer_batch(filter, &(weir_batch){.count = BATCH, .hashes = hashes}, verdicts);
     }
 }
 
@@ -93,29 +81,20 @@ static void *offer_share(void *argument) {
     share *s = argument;
     pthread_barrier_wait(s->begin);
     double begin = thread_time();
-    offer_all(s->filter, s->hashes, s->count);
+    offer_drawn(s->filter, s->count, &s->state, s->known);
     s->busy = thread_time() - begin;
     return NULL;
 }
 
-/* Half of the keys are drawn from `known`, so that repeats occur. */
-static void draw(uint64_t *hashes, size_t count, uint64_t *state, uint64_t known) {
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word = bench_next(state);
-        hashes[i] = word & 1 ? bench_mix(bench_scale(word, known) + 1) : word;
-    }
-}
-
-static speed turn(const contestant *c, uint64_t *hashes, uint64_t *state, uint64_t known) {
+static speed turn(const contestant *c, uint64_t *state, uint64_t known) {
     pthread_barrier_t begin;
     pthread_t threads[THREADS];
     share shares[THREADS];
     size_t each = TURN_KEYS / c->threads;
     double busiest = 0;
-    draw(hashes, TURN_KEYS, state, known);
     pthread_barrier_init(&begin, NULL, c->threads + 1);
     for (unsigned i = 0; i < c->threads; i++) {
-        shares[i] = (share){c->filter, hashes + i * each, each, &begin, 0};
+        shares[i] = (share){c->filter, each, bench_next(state), known, &begin, 0};
         if (pthread_create(&threads[i], NULL, offer_share, &shares[i]))
             bench_die("cannot start a thread");
     }
@@ -130,7 +109,7 @@ static speed turn(const contestant *c, uint64_t *hashes, uint64_t *state, uint64
     return (speed){keys / seconds, keys / busiest};
 }
 
-static void make_filled(contestant *c, uint64_t memory, uint64_t *hashes, uint64_t known) {
+static void make_filled(contestant *c, uint64_t memory, uint64_t known) {
     char spec[128];
     weir_error err;
 #pragma GCC diagnostic push
@@ -138,13 +117,13 @@ static void make_filled(contestant *c, uint64_t memory, uint64_t *hashes, uint64
     snprintf(spec, sizeof spec, c->format, (unsigned long long)(memory / c->slices));
 #pragma GCC diagnostic pop
     if (weir_filter_new(&c->filter, spec, &err)) bench_die("%s", err.message);
-    uint64_t state = 7;
-    for (uint64_t done = 0; done < known; done += TURN_KEYS) {
-        for (size_t i = 0; i < TURN_KEYS; i++) hashes[i] = bench_mix(done + i + 1);
-        offer_all(c->filter, hashes, TURN_KEYS);
+    uint64_t state = 7, hashes[BATCH], verdicts[WEIR_VERDICT_WORDS(BATCH)];
+    for (uint64_t done = 0; done < known; done += BATCH) {
+        for (size_t i = 0; i < BATCH; i++) hashes[i] = bench_mix(done + i + 1);
+        weir_filter_offer_batch(c->filter, &(weir_batch){.count = BATCH, .hashes = hashes},
+                                verdicts);
     }
-    draw(hashes, TURN_KEYS, &state, known);
-    offer_all(c->filter, hashes, TURN_KEYS);
+    offer_drawn(c->filter, TURN_KEYS, &state, known);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -163,19 +142,18 @@ static void print(contestant *c, unsigned rounds) {
 
 int main(int argc, char **argv) {
     uint64_t memory = (uint64_t)512 << 20;
-    unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 11;
+    unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 31;
     weir_error err;
     if (argc > 1 && weir_parse_size(argv[1], &memory, &err)) bench_die("%s", err.message);
     if (!rounds || rounds > MOST_ROUNDS) bench_die("rounds are 1 to %d", MOST_ROUNDS);
     uint64_t known = memory / 4; /* more than fit in 16 bits a key and the spare room */
-    uint64_t *hashes = malloc(TURN_KEYS * sizeof *hashes), state = 1;
-    if (!hashes) bench_die("out of memory");
-    for (unsigned c = 0; c < CONTESTANTS; c++) make_filled(&contestants[c], memory, hashes, known);
+    uint64_t state = 1;
+    for (unsigned c = 0; c < CONTESTANTS; c++) make_filled(&contestants[c], memory, known);
     for (unsigned round = 0; round < rounds; round++) {
         for (unsigned i = 0; i < CONTESTANTS; i++) {
             contestant *c = &contestants[i];
-            speed whole = turn(&contestants[0], hashes, &state, known);
-            speed own = i ? turn(c, hashes, &state, known) : whole;
+            speed whole = turn(&contestants[0], &state, known);
+            speed own = i ? turn(c, &state, known) : whole;
             c->rates[round] = own.rate;
             c->ratios[round] = own.rate / whole.rate;
             c->busy[round] = own.busy_rate / whole.busy_rate;
@@ -183,6 +161,5 @@ int main(int argc, char **argv) {
     }
     for (unsigned c = 0; c < CONTESTANTS; c++) print(&contestants[c], rounds);
     for (unsigned c = 0; c < CONTESTANTS; c++) weir_filter_free(contestants[c].filter);
-    free(hashes);
     return 0;
 }

@@ -10,10 +10,13 @@
 
 #include <stdint.h>
 
+#define WEIR__MIX_FIRST UINT64_C(0xbf58476d1ce4e5b9)
+#define WEIR__MIX_SECOND UINT64_C(0x94d049bb133111eb)
+
 /* A bijection of 64-bit words in which every bit depends on every other. */
 static inline uint64_t weir__mix64(uint64_t x) {
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    x = (x ^ (x >> 30)) * WEIR__MIX_FIRST;
+    x = (x ^ (x >> 27)) * WEIR__MIX_SECOND;
     return x ^ (x >> 31);
 }
 

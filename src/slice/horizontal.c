@@ -16,18 +16,16 @@
  *            pays for it once, any kind of filter can be a slice as it is, and the
  *            verdicts in a slice are those of its keys one after the other. A
  *            thread takes whichever of its slices is free.
- * Cost       one pass to sort a stretch of keys by slice: about 2 ns a key
+ * Cost       sorting a stretch of keys by slice: stretch.h
  * Source     Koloniari, Ntarmos, Pitoura, Souravlias: One is enough: distributed
  *            filtering for duplicate elimination, CIKM 2011, section 3
  */
 #include <string.h>
 
-#include "core/rng.h"
 #include "slice/nest.h"
+#include "slice/stretch.h"
 
 enum { OPT_SLICES = WEIR__OPT_OWN, OPT_OF, OPT_LOST };
-#define SLICES_MOST 1024
-#define STRETCH 4096  /* keys sorted at a time */
 #define PATIENCE 4000 /* looks at slices that are busy before a thread goes to sleep */
 
 typedef struct {
@@ -36,86 +34,20 @@ typedef struct {
     weir__on_lost on_lost;
 } horizontal_filter;
 
-/* A stretch of keys in the order of their slices. */
-typedef struct {
-    size_t count;
-    uint16_t slice[STRETCH]; /* of key i */
-    uint16_t from[STRETCH];  /* which key stands here */
-    uint32_t start[SLICES_MOST + 1];
-    uint64_t hashes[STRETCH];
-    int64_t times[STRETCH];
-    uint64_t producers[STRETCH];
-    double importances[STRETCH];
-} stretch;
-
-static inline uint64_t slice_of(const horizontal_filter *f, uint64_t hash) {
-    return weir__scale(weir__mix64(hash ^ UINT64_C(0x5bd1e995a3c59ac3)), f->nest.count);
-}
-
-static void sort_stretch(const horizontal_filter *f, const weir_batch *batch, size_t at,
-                         stretch *s) {
-    size_t slices = f->nest.count;
-    s->count = batch->count - at < STRETCH ? batch->count - at : STRETCH;
-    memset(s->start, 0, (slices + 1) * sizeof *s->start);
-    for (size_t i = 0; i < s->count; i++) {
-        s->slice[i] = (uint16_t)slice_of(f, batch->hashes[at + i]);
-        s->start[s->slice[i] + 1]++;
-    }
-    for (size_t i = 0; i < slices; i++) s->start[i + 1] += s->start[i];
-    uint32_t next[SLICES_MOST] = {0};
-    memcpy(next, s->start, slices * sizeof *next);
-    for (size_t i = 0; i < s->count; i++) {
-        uint32_t place = next[s->slice[i]]++;
-        s->from[place] = (uint16_t)i;
-        s->hashes[place] = batch->hashes[at + i];
-    }
-    for (size_t i = 0; batch->times && i < s->count; i++)
-        s->times[i] = batch->times[at + s->from[i]];
-    for (size_t i = 0; batch->producers && i < s->count; i++)
-        s->producers[i] = batch->producers[at + s->from[i]];
-    for (size_t i = 0; batch->importances && i < s->count; i++)
-        s->importances[i] = batch->importances[at + s->from[i]];
-}
-
-static weir_batch part_of(const stretch *s, const weir_batch *whole, size_t slice) {
-    size_t first = s->start[slice];
-    return (weir_batch){.count = s->start[slice + 1] - first,
-                        .hashes = s->hashes + first,
-                        .times = whole->times ? s->times + first : NULL,
-                        .producers = whole->producers ? s->producers + first : NULL,
-                        .importances = whole->importances ? s->importances + first : NULL};
-}
-
-static size_t scatter(const stretch *s, size_t at, size_t slice, const uint64_t *part,
-                      uint64_t *verdicts) {
-    size_t n = s->start[slice + 1] - s->start[slice], seen = 0;
-    const uint16_t *from = s->from + s->start[slice];
-    for (size_t i = 0; i < n; i++) {
-        bool is_seen = part[i / 64] >> (i % 64) & 1;
-        weir__mark_seen(verdicts, at + from[i], is_seen);
-        seen += is_seen;
-    }
-    return seen;
-}
-
 /* --- slices that are there, and those that are not --------------- */
 
 /* The slice is locked and there; ask it. */
-static size_t ask(horizontal_filter *f, size_t slice, const weir_batch *part, bool offering,
-                  uint64_t *verdicts) {
+static void ask(horizontal_filter *f, size_t slice, const weir_batch *part, bool offering,
+                uint64_t *verdicts) {
     weir_filter *filter = f->nest.sites[slice].filter;
     size_t seen = offering ? weir_filter_offer_batch(filter, part, verdicts)
                            : weir_filter_test_batch(filter, part, verdicts);
     f->nest.counts[slice].asked += part->count;
     f->nest.counts[slice].seen += seen;
-    return seen;
 }
 
-static size_t without_slice(const horizontal_filter *f, const weir_batch *part,
-                            uint64_t *verdicts) {
-    bool is_seen = f->on_lost == WEIR__LOST_SEEN;
-    memset(verdicts, is_seen ? 0xff : 0, WEIR_VERDICT_WORDS(part->count) * 8);
-    return is_seen ? part->count : 0;
+static void without_slice(const horizontal_filter *f, const weir_batch *part, uint64_t *verdicts) {
+    memset(verdicts, f->on_lost == WEIR__LOST_SEEN ? 0xff : 0, WEIR_VERDICT_WORDS(part->count) * 8);
 }
 
 /* Lock a slice that is there. False: it is lost, and its keys are judged without
@@ -137,46 +69,40 @@ static lock_result lock_slice(horizontal_filter *f, size_t slice, bool waiting) 
     }
 }
 
-/* Pass a stretch through one slice; SIZE_MAX if it was busy. */
-static size_t pass_slice(horizontal_filter *f, const stretch *s, const weir_batch *batch, size_t at,
-                         size_t slice, bool offering, bool waiting, uint64_t *verdicts) {
-    uint64_t part_verdicts[STRETCH / 64];
-    weir_batch part = part_of(s, batch, slice);
+/* Pass a stretch through one slice; false if it was busy. */
+static bool pass_slice(horizontal_filter *f, weir__stretch *s, const weir_batch *batch,
+                       size_t slice, bool offering, bool waiting) {
+    uint64_t *verdicts = weir__stretch_room(s, slice);
+    weir_batch part = weir__stretch_part(s, batch, slice);
     lock_result result = lock_slice(f, slice, waiting);
-    if (result == SLICE_BUSY) return SIZE_MAX;
+    if (result == SLICE_BUSY) return false;
     if (result == SLICE_LOST) {
-        without_slice(f, &part, part_verdicts);
+        without_slice(f, &part, verdicts);
     } else {
-        ask(f, slice, &part, offering, part_verdicts);
+        ask(f, slice, &part, offering, verdicts);
         pthread_mutex_unlock(&f->nest.sites[slice].lock);
     }
-    return scatter(s, at, slice, part_verdicts, verdicts);
+    weir__stretch_answered(s, slice);
+    return true;
 }
 
 /* Whichever slice is free comes next. If none is, a thread looks again for about
  * as long as a stretch takes, which is less than going to sleep and being woken. */
-static size_t pass_stretch(horizontal_filter *f, const stretch *s, const weir_batch *batch,
-                           size_t at, bool offering, uint64_t *verdicts) {
-    uint16_t left[SLICES_MOST];
-    size_t count = 0, seen = 0;
-    for (size_t i = 0; i < f->nest.count; i++)
+static void pass_stretch(horizontal_filter *f, weir__stretch *s, const weir_batch *batch,
+                         bool offering) {
+    uint16_t left[WEIR__SLICES_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < s->slices; i++)
         if (s->start[i + 1] > s->start[i]) left[count++] = (uint16_t)i;
     for (unsigned tries = 0; count; tries++) {
         size_t before = count;
         bool waiting = tries > PATIENCE;
-        for (size_t i = 0; i < count;) {
-            size_t result = pass_slice(f, s, batch, at, left[i], offering, waiting, verdicts);
-            if (result == SIZE_MAX) {
-                i++;
-                continue;
-            }
-            seen += result;
-            left[i] = left[--count];
-        }
+        for (size_t i = 0; i < count;)
+            if (pass_slice(f, s, batch, left[i], offering, waiting)) left[i] = left[--count];
+            else i++;
         if (count < before) tries = 0;
         else weir__pause();
     }
-    return seen;
 }
 
 /* With on-lost=stop: whether every slice that the batch needs is there. */
@@ -185,18 +111,20 @@ static bool all_there(const horizontal_filter *f, const weir_batch *batch) {
     for (size_t i = 0; i < f->nest.count; i++) lost |= weir__site_lost(&f->nest, i);
     if (!lost) return true;
     for (size_t i = 0; i < batch->count; i++)
-        if (weir__site_lost(&f->nest, slice_of(f, batch->hashes[i]))) return false;
+        if (weir__site_lost(&f->nest, weir__slice_of(batch->hashes[i], f->nest.count)))
+            return false;
     return true;
 }
 
 static size_t pass(horizontal_filter *f, const weir_batch *batch, bool offering,
                    uint64_t *verdicts) {
     size_t seen = 0;
-    stretch s;
+    weir__stretch s;
     if (f->on_lost == WEIR__LOST_STOP && !all_there(f, batch)) return WEIR_STOPPED;
     for (size_t at = 0; at < batch->count; at += s.count) {
-        sort_stretch(f, batch, at, &s);
-        seen += pass_stretch(f, &s, batch, at, offering, verdicts);
+        weir__stretch_sort(&s, batch, at, f->nest.count);
+        pass_stretch(f, &s, batch, offering);
+        seen += weir__stretch_gather(&s, verdicts + at / 64);
     }
     weir__count_traffic(&f->nest, batch->count, batch->count, batch->count * 9);
     return seen;
@@ -245,7 +173,8 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
 static void destroy(weir_filter *filter) { weir__nest_free(weir__nest_of(filter)); }
 
 static const weir_option options[] = {
-    {"slices", WEIR_OPT_COUNT, 1, SLICES_MOST, NULL, "2", "filters that the keys are spread over"},
+    {"slices", WEIR_OPT_COUNT, 1, WEIR__SLICES_MOST, NULL, "2",
+     "filters that the keys are spread over"},
     {"of", WEIR_OPT_SPEC, 0, 0, NULL, "(recent)", "the filter of each slice"},
     WEIR__LOST_OPTION,
     {NULL, 0, 0, 0, NULL, NULL, NULL},

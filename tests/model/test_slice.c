@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "core/cpu.h"
 #include "slice/loss.h"
 #include "testing.h"
 
@@ -65,6 +66,40 @@ static void horizontal_is_its_slices_one_after_the_other(void **state) {
     assert_true(before[0] > KEYS / 4 && before[1] > KEYS / 4 && before[2] > KEYS / 4);
     weir_filter_free(all);
     for (int i = 0; i < 3; i++) weir_filter_free(alone[i]);
+}
+
+/* However many slices and whatever the processor: a batch of any length gets the
+ * verdicts of its keys one by one, with and without the columns that keys may have. */
+static void a_batch_is_its_keys_one_by_one(void **state) {
+    (void)state;
+    static const size_t slices[] = {1, 2, 3, 8, 9, 40};
+    static const size_t lengths[] = {1, 7, 64, 65, 1000, 4095, 4096, 4097, 6675};
+    enum { MOST = 6675 };
+    static uint64_t hashes[MOST], producers[MOST], verdicts[WEIR_VERDICT_WORDS(MOST)];
+    for (size_t s = 0; s < sizeof slices / sizeof *slices; s++)
+        for (cpu_kind cpu = CPU_ANY; cpu <= CPU_AVX512; cpu++) {
+            char spec[96];
+            snprintf(spec, sizeof spec, "horizontal:slices=%zu,memory=256K,fpr=1%%,seed=4",
+                     slices[s]);
+            weir_filter *batched = make_filter(spec), *single = make_filter(spec);
+            uint64_t at = 0;
+            weir__cpu_most = cpu;
+            for (size_t l = 0; l < 2 * sizeof lengths / sizeof *lengths; l++) {
+                size_t count = lengths[l / 2], seen = 0;
+                for (size_t i = 0; i < count; i++) hashes[i] = stream_key(9, at++);
+                weir_batch batch = {count, hashes, .producers = l % 2 ? producers : NULL};
+                size_t told = weir_filter_offer_batch(batched, &batch, verdicts);
+                for (size_t i = 0; i < count; i++) {
+                    bool is_seen = offer_one(single, hashes[i]);
+                    assert_int_equal(verdicts[i / 64] >> (i % 64) & 1, is_seen);
+                    seen += is_seen;
+                }
+                assert_int_equal(told, seen);
+            }
+            weir_filter_free(batched);
+            weir_filter_free(single);
+        }
+    weir__cpu_most = CPU_AVX512;
 }
 
 /* Of 8K the counters take 152 bytes and the head of the part a line: what is
@@ -426,6 +461,7 @@ static int clean_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(horizontal_is_its_slices_one_after_the_other),
+        cmocka_unit_test(a_batch_is_its_keys_one_by_one),
         cmocka_unit_test(vertical_gives_the_verdicts_of_the_whole),
         cmocka_unit_test(timers_can_be_cut),
         cmocka_unit_test(messages_are_counted),

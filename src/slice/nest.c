@@ -70,6 +70,17 @@ static weir_status take_spec(weir_filter *filter, int place, char *inner, uint64
     return status;
 }
 
+/* Parts that are to be cut by places stand one place after the other, unless the spec
+ * says otherwise. */
+static const char *layout_of(const weir__nest *nest, const char *inner) {
+    char copy[WEIR__SPEC_MAX], layout[WEIR__NAME_SIZE];
+    const weir__filter_class *class;
+    snprintf(copy, sizeof copy, "%s", inner);
+    bool can = weir__filter_find(inner, &class, NULL) == WEIR_OK && class->places;
+    bool given = weir__spec_take(copy, "layout", layout, sizeof layout);
+    return nest->by_places && can && !given ? ",layout=classic" : "";
+}
+
 static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, const char *inner,
                              weir_error *err) {
     static const char *const hashes[] = {"xxh3", "siphash"};
@@ -77,10 +88,10 @@ static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, co
     uint64_t bytes = nest->stride - nest->head;
     uint8_t *cells = filter->cells + i * nest->stride + nest->head;
     weir_error why = {0};
-    snprintf(spec, sizeof spec, "%s%cmemory=%llu,fpr=%.17g,seed=%llu,hash=%s", inner,
+    snprintf(spec, sizeof spec, "%s%cmemory=%llu,fpr=%.17g,seed=%llu,hash=%s%s", inner,
              strchr(inner, ':') ? ',' : ':', (unsigned long long)bytes, nest->fpr,
              (unsigned long long)weir__opt_whole(filter, WEIR__OPT_SEED),
-             hashes[weir__opt_whole(filter, WEIR__OPT_HASH)]);
+             hashes[weir__opt_whole(filter, WEIR__OPT_HASH)], layout_of(nest, inner));
     weir_status status = weir__filter_new_in(&nest->sites[i].filter, spec, cells, bytes, &why);
     if (status == WEIR_OK) return WEIR_OK;
     char share[32];

@@ -39,8 +39,9 @@ typedef struct {
     uint64_t stride, head;     /* bytes from part to part; of these before the cells */
     pthread_mutex_t waiting;   /* for sites to come back */
     pthread_cond_t returned;
-    double fpr; /* of a part */
-    bool ready; /* the locks are made */
+    double fpr;     /* of a part */
+    bool by_places; /* the part is to be cut by places; set before it is made */
+    bool ready;     /* the locks are made */
 } weir__nest;
 
 enum { WEIR__KEYS, WEIR__MESSAGES, WEIR__BYTES, WEIR__TRAFFIC_WORDS };

@@ -16,13 +16,16 @@
  *            that say SEEN theirs, down to level d. If all say NEW it was a false
  *            positive, and the key is new. Levels are counted from the root, 0.
  * Error      a new key may be taken for seen at every level, so each node gets fpr
- *            divided by the levels. Not so for arrays of places: bits set at a node are a subset of
- * those at the root, so with Bloom filters dense, sparse and the single filter of the root's size
- * agree on what is new (propositions 3 and 4; where a false positive stops a key at a leaf, the
- * same bits would stop it at the root). Threads    any number may offer and test at once; a key's
- * lock is held on its way (nest.h), a node's while it is asked. Cost       one filter call for each
- * level passed, and twice that to set a new key in sparse mode Source     Koloniari et al., CIKM
- * 2011, section 6
+ *            divided by the levels. Not so for arrays of places: the bits set at a
+ *            node are a subset of those at the root, so with Bloom filters dense,
+ *            sparse and the single filter of the root's size agree on what is new
+ *            (propositions 3 and 4; where a false positive stops a key at a leaf,
+ *            the same bits would stop it at the root).
+ * Threads    any number may offer and test at once; a key's lock is held on its way
+ *            (nest.h), a node's while it is asked
+ * Cost       one filter call for each level passed, and twice that to set a new key
+ *            in sparse mode
+ * Source     Koloniari et al., CIKM 2011, section 6
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,12 +226,32 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
     return pass(SELF(filter), batch, false, verdicts);
 }
 
-/* The root has the last word, so it stands for the tree; it is overfull if any is. */
+/* The chance that a new key is taken for seen at a node of a level, on average over
+ * the keys that came by. */
+static double level_fpr(const tree_filter *f, size_t level) {
+    double asked = 0, wrong = 0;
+    for (size_t i = f->first[level]; i < f->first[level + 1]; i++) {
+        weir_filter_info node;
+        pthread_mutex_lock(&f->nest.sites[i].lock);
+        weir_filter_get_info(f->nest.sites[i].filter, &node);
+        wrong += (double)f->nest.counts[i].asked * node.fpr_now;
+        asked += (double)f->nest.counts[i].asked;
+        pthread_mutex_unlock(&f->nest.sites[i].lock);
+    }
+    return asked > 0 ? wrong / asked : 0;
+}
+
+/* The root has the last word, so its fill stands for the tree; a key is taken for seen
+ * if it is so at any level. */
 static void info(const weir_filter *filter, weir_filter_info *out) {
+    const tree_filter *f = SELF(filter);
     weir_site_info root;
+    double right = 1;
     weir__nest_info(filter, out);
-    weir__nest_site(&SELF(filter)->nest, 0, &root);
+    weir__nest_site(&f->nest, 0, &root);
     out->fill = root.fill;
+    for (size_t level = 0; level < f->levels; level++) right *= 1 - level_fpr(f, level);
+    out->fpr_now = 1 - right;
 }
 
 static size_t site_count(const weir_filter *filter) { return SELF(filter)->nest.count; }

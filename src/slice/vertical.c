@@ -243,6 +243,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     f->pipeline = weir__opt_whole(filter, OPT_PROBE) == 1;
     f->at_once = weir__opt_whole(filter, OPT_PRIMITIVE) == 1;
     f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    f->nest.by_places = true;
     weir_status status = weir__nest_make(&f->nest, filter, 1, OPT_OF, -1, 1, 2 * f->slices, err);
     if (status != WEIR_OK) return status;
     f->whole = f->nest.sites[0].filter;

@@ -102,6 +102,31 @@ static void a_batch_is_its_keys_one_by_one(void **state) {
     weir__cpu_most = CPU_AVX512;
 }
 
+/* What a composition says of its rate now, from the fill of its parts, is what fresh
+ * keys meet: within a fifth, for a Bloom filter's own formula is an average over keys,
+ * and five standard deviations. */
+static void the_rate_by_the_fill_is_what_is_measured(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "horizontal:slices=3,memory=24K,fpr=1%,seed=4,of=(bloom)",
+        "vertical:slices=5,memory=24K,fpr=1%,seed=4,of=(bloom)",
+        "tree:fanout=3,levels=2,memory=96K,fpr=1%,seed=4,of=(bloom)",
+        "tree:fanout=2,levels=3,mode=sparse,memory=168K,fpr=1%,seed=4,of=(recent)",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        weir_filter *f = make_filter(specs[i]);
+        weir_filter_info info;
+        double hits = 0;
+        for (uint64_t k = 0; k < KEYS; k++) offer_from(f, test_word(7, k), k);
+        weir_filter_get_info(f, &info);
+        for (uint64_t k = 0; k < KEYS; k++) hits += test_one(f, test_word(8, k));
+        double expected = KEYS * info.fpr_now;
+        if (fabs(hits - expected) > 0.2 * expected + 5 * sqrt(expected))
+            fail_msg("%s: %.0f of %d, expected %.0f", specs[i], hits, KEYS, expected);
+        weir_filter_free(f);
+    }
+}
+
 /* Of 8K the counters take 152 bytes and the head of the part a line: what is
  * left in whole lines is the filter that is cut. */
 #define CUT "bloom:layout=classic,k=5,memory=7936,fpr=5%,seed=6"
@@ -462,6 +487,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(horizontal_is_its_slices_one_after_the_other),
         cmocka_unit_test(a_batch_is_its_keys_one_by_one),
+        cmocka_unit_test(the_rate_by_the_fill_is_what_is_measured),
         cmocka_unit_test(vertical_gives_the_verdicts_of_the_whole),
         cmocka_unit_test(timers_can_be_cut),
         cmocka_unit_test(messages_are_counted),

@@ -36,37 +36,8 @@ typedef struct {
 
 /* --- slices that are there, and those that are not --------------- */
 
-/* The slice is locked and there; ask it. */
-static void ask(horizontal_filter *f, size_t slice, const weir_batch *part, bool offering,
-                uint64_t *verdicts) {
-    weir_filter *filter = f->nest.sites[slice].filter;
-    size_t seen = offering ? weir_filter_offer_batch(filter, part, verdicts)
-                           : weir_filter_test_batch(filter, part, verdicts);
-    f->nest.counts[slice].asked += part->count;
-    f->nest.counts[slice].seen += seen;
-}
-
 static void without_slice(const horizontal_filter *f, const weir_batch *part, uint64_t *verdicts) {
     memset(verdicts, f->on_lost == WEIR__LOST_SEEN ? 0xff : 0, WEIR_VERDICT_WORDS(part->count) * 8);
-}
-
-/* Lock a slice that is there. False: it is lost, and its keys are judged without
- * it; or, `waiting` being false, it is busy. */
-typedef enum { SLICE_LOCKED, SLICE_LOST, SLICE_BUSY } lock_result;
-
-static lock_result lock_slice(horizontal_filter *f, size_t slice, bool waiting) {
-    weir__site *site = &f->nest.sites[slice];
-    for (;;) {
-        if (weir__site_lost(&f->nest, slice)) {
-            if (f->on_lost != WEIR__LOST_WAIT) return SLICE_LOST;
-            if (!waiting) return SLICE_BUSY;
-            weir__nest_wait(&f->nest, &site->lost);
-        }
-        if (waiting) pthread_mutex_lock(&site->lock);
-        else if (pthread_mutex_trylock(&site->lock)) return SLICE_BUSY;
-        if (!weir__site_lost(&f->nest, slice)) return SLICE_LOCKED;
-        pthread_mutex_unlock(&site->lock);
-    }
 }
 
 /* Pass a stretch through one slice; false if it was busy. */
@@ -74,14 +45,11 @@ static bool pass_slice(horizontal_filter *f, weir__stretch *s, const weir_batch 
                        size_t slice, bool offering, bool waiting) {
     uint64_t *verdicts = weir__stretch_room(s, slice);
     weir_batch part = weir__stretch_part(s, batch, slice);
-    lock_result result = lock_slice(f, slice, waiting);
-    if (result == SLICE_BUSY) return false;
-    if (result == SLICE_LOST) {
-        without_slice(f, &part, verdicts);
-    } else {
-        ask(f, slice, &part, offering, verdicts);
-        pthread_mutex_unlock(&f->nest.sites[slice].lock);
-    }
+    size_t seen;
+    weir__answer answer =
+        weir__nest_ask(&f->nest, slice, &part, offering, waiting, f->on_lost, verdicts, &seen);
+    if (answer == WEIR__NOT_NOW) return false;
+    if (answer == WEIR__NO_ANSWER) without_slice(f, &part, verdicts);
     weir__stretch_answered(s, slice);
     return true;
 }
@@ -108,10 +76,10 @@ static void pass_stretch(horizontal_filter *f, weir__stretch *s, const weir_batc
 /* With on-lost=stop: whether every slice that the batch needs is there. */
 static bool all_there(const horizontal_filter *f, const weir_batch *batch) {
     bool lost = false;
-    for (size_t i = 0; i < f->nest.count; i++) lost |= weir__site_lost(&f->nest, i);
+    for (size_t i = 0; i < f->nest.count; i++) lost |= weir__site_lost(&f->nest.sites[i]);
     if (!lost) return true;
     for (size_t i = 0; i < batch->count; i++)
-        if (weir__site_lost(&f->nest, weir__slice_of(batch->hashes[i], f->nest.count)))
+        if (weir__site_lost(&f->nest.sites[weir__slice_of(batch->hashes[i], f->nest.count)]))
             return false;
     return true;
 }

@@ -102,11 +102,7 @@ static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, co
 /* --- making ------------------------------------------------------ */
 
 static bool make_locks(weir__nest *nest) {
-    pthread_mutexattr_t spinning;
-    pthread_mutexattr_init(&spinning);
-    pthread_mutexattr_settype(&spinning, PTHREAD_MUTEX_ADAPTIVE_NP);
-    for (size_t i = 0; i < nest->count; i++) pthread_mutex_init(&nest->sites[i].lock, &spinning);
-    pthread_mutexattr_destroy(&spinning);
+    for (size_t i = 0; i < nest->count; i++) weir__site_own(&nest->sites[i]);
     pthread_mutex_init(&nest->waiting, NULL);
     pthread_cond_init(&nest->returned, NULL);
     return nest->ready = true;
@@ -247,25 +243,31 @@ void weir__nest_info(const weir_filter *filter, weir_filter_info *info) {
     }
 }
 
+weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch, bool offering,
+                            bool waiting, weir__on_lost on_lost, uint64_t *verdicts, size_t *seen) {
+    weir__site *site = &nest->sites[i];
+    for (;;) {
+        weir__answer answer = offering ? site->kind->offer(site, batch, waiting, verdicts, seen)
+                                       : site->kind->test(site, batch, waiting, verdicts, seen);
+        if (answer == WEIR__ANSWER) weir__count_site(&nest->counts[i], batch->count, *seen);
+        if (answer != WEIR__NO_ANSWER || on_lost != WEIR__LOST_WAIT) return answer;
+        if (!waiting) return WEIR__NOT_NOW;
+        weir__nest_wait(nest, site);
+    }
+}
+
+void weir__describe_site(weir__site *site, const weir__site_counts *counts, weir_site_info *info) {
+    site->kind->describe(site, info);
+    info->asked = __atomic_load_n(&counts->asked, __ATOMIC_RELAXED);
+    info->seen = __atomic_load_n(&counts->seen, __ATOMIC_RELAXED);
+}
+
 void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info) {
-    weir_filter_info part;
-    pthread_mutex_lock(&nest->sites[i].lock);
-    weir_filter_get_info(nest->sites[i].filter, &part);
-    *info = (weir_site_info){.alive = !weir__site_lost(nest, i),
-                             .parent = SIZE_MAX,
-                             .asked = nest->counts[i].asked,
-                             .seen = nest->counts[i].seen,
-                             .memory = part.memory,
-                             .fill = part.fill};
-    pthread_mutex_unlock(&nest->sites[i].lock);
+    weir__describe_site(&nest->sites[i], &nest->counts[i], info);
 }
 
 void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state) {
-    weir__site *site = &nest->sites[i];
-    pthread_mutex_lock(&site->lock);
-    if (state == WEIR_SITE_EMPTY) weir_filter_clear(site->filter);
-    atomic_store_explicit(&site->lost, state == WEIR_SITE_LOST, memory_order_release);
-    pthread_mutex_unlock(&site->lock);
+    nest->sites[i].kind->put(&nest->sites[i], state);
     weir__nest_wake(nest);
 }
 
@@ -275,10 +277,9 @@ void weir__nest_wake(weir__nest *nest) {
     pthread_mutex_unlock(&nest->waiting);
 }
 
-void weir__nest_wait(weir__nest *nest, const atomic_bool *lost) {
+void weir__nest_wait(weir__nest *nest, const weir__site *site) {
     pthread_mutex_lock(&nest->waiting);
-    while (atomic_load_explicit(lost, memory_order_acquire))
-        pthread_cond_wait(&nest->returned, &nest->waiting);
+    while (weir__site_lost(site)) pthread_cond_wait(&nest->returned, &nest->waiting);
     pthread_mutex_unlock(&nest->waiting);
 }
 
@@ -300,7 +301,7 @@ void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir
         .keys = __atomic_load_n(&nest->traffic[WEIR__KEYS], __ATOMIC_RELAXED),
         .messages = __atomic_load_n(&nest->traffic[WEIR__MESSAGES], __ATOMIC_RELAXED),
         .bytes = __atomic_load_n(&nest->traffic[WEIR__BYTES], __ATOMIC_RELAXED)};
-    for (size_t i = 0; i < nest->count; i++) traffic->lost += weir__site_lost(nest, i);
+    for (size_t i = 0; i < nest->count; i++) traffic->lost += weir__site_lost(&nest->sites[i]);
     weir__fairness(nest->counts + first, count, traffic);
 }
 

@@ -13,26 +13,16 @@
 #ifndef WEIR_SLICE_NEST_H
 #define WEIR_SLICE_NEST_H
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include "slice/site.h"
 
-#include "filter/filter.h"
-
-/* One place that holds a part. A local one: a filter and a lock. */
-typedef struct {
-    weir_filter *filter;
-    pthread_mutex_t lock; /* held while the filter is used */
-    atomic_bool lost;
-} weir__site;
-
-/* What is counted of a site, in the composition's cells; under its lock. */
+/* What is counted of a site, in the composition's cells: added to atomically. */
 typedef struct {
     uint64_t asked, seen;
 } weir__site_counts;
 
 typedef struct {
     size_t count;
-    weir__site *sites;         /* NULL until made */
+    weir__site *sites;         /* one for each part; NULL until made */
     weir__site_counts *counts; /* of each site */
     uint64_t *traffic;         /* keys, messages, bytes: added to atomically */
     uint64_t *extra;           /* the composition's own counters */
@@ -84,12 +74,18 @@ weir_status weir__nest_check(const weir_filter *filter, weir_error *err);
 void weir__nest_pack(weir_filter *filter);
 void weir__nest_clear(weir_filter *filter);
 
+/* Offer or test at a site and count it. With on-lost=wait the answer is never that
+ * there is none. */
+weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch, bool offering,
+                            bool waiting, weir__on_lost on_lost, uint64_t *verdicts, size_t *seen);
+
+void weir__describe_site(weir__site *site, const weir__site_counts *counts, weir_site_info *info);
 void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info);
 void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state);
 void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir_traffic *traffic);
 
 /* Wait until something that was lost is there again, and tell those who wait. */
-void weir__nest_wait(weir__nest *nest, const atomic_bool *lost);
+void weir__nest_wait(weir__nest *nest, const weir__site *site);
 void weir__nest_wake(weir__nest *nest);
 
 /* Jain's fairness and the greatest share of the loads of `count` sites. */
@@ -102,8 +98,9 @@ static inline void weir__pause(void) {
 #endif
 }
 
-static inline bool weir__site_lost(const weir__nest *nest, size_t i) {
-    return atomic_load_explicit(&nest->sites[i].lost, memory_order_acquire);
+static inline void weir__count_site(weir__site_counts *counts, uint64_t asked, uint64_t seen) {
+    __atomic_fetch_add(&counts->asked, asked, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->seen, seen, __ATOMIC_RELAXED);
 }
 
 static inline void weir__count_traffic(const weir__nest *nest, uint64_t keys, uint64_t messages,

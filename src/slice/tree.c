@@ -74,28 +74,17 @@ static size_t leaf_of(const tree_filter *f, const weir_batch *batch, size_t i) {
 
 /* --- asking nodes ------------------------------------------------ */
 
-typedef enum { NODE_NEW, NODE_SEEN, NODE_LOST } answer;
+typedef enum { NODE_NEW, NODE_SEEN, NODE_LOST } node_answer;
 
 /* A node that is lost gives no answer: the key goes on as on-lost says. */
-static answer ask(tree_filter *f, size_t node, traveller *t, bool offering) {
-    weir__site *site = &f->nest.sites[node];
+static node_answer ask(tree_filter *f, size_t node, traveller *t, bool offering) {
     uint64_t verdict;
+    size_t seen;
     weir_batch one = {
         .count = 1, .hashes = &t->hash, .times = t->time, .importances = t->importance};
-    for (;;) {
-        while (weir__site_lost(&f->nest, node)) {
-            if (f->on_lost != WEIR__LOST_WAIT) return NODE_LOST;
-            weir__nest_wait(&f->nest, &site->lost);
-        }
-        pthread_mutex_lock(&site->lock);
-        if (!weir__site_lost(&f->nest, node)) break;
-        pthread_mutex_unlock(&site->lock);
-    }
-    size_t seen = offering ? weir_filter_offer_batch(site->filter, &one, &verdict)
-                           : weir_filter_test_batch(site->filter, &one, &verdict);
-    f->nest.counts[node].asked++;
-    f->nest.counts[node].seen += seen;
-    pthread_mutex_unlock(&site->lock);
+    if (weir__nest_ask(&f->nest, node, &one, offering, true, f->on_lost, &verdict, &seen) !=
+        WEIR__ANSWER)
+        return NODE_LOST;
     t->messages++;
     return seen ? NODE_SEEN : NODE_NEW;
 }
@@ -120,7 +109,7 @@ static bool confirmed_below(tree_filter *f, size_t node, size_t level, size_t ca
 static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_t *stopped) {
     size_t node = leaf, came_from = SIZE_MAX;
     for (size_t level = f->levels - 1;; level--) {
-        answer a = ask(f, node, t, setting);
+        node_answer a = ask(f, node, t, setting);
         *stopped = node;
         if (a == NODE_LOST && f->on_lost == WEIR__LOST_SEEN) return true;
         if (a == NODE_SEEN) return confirmed_below(f, node, level, came_from, t);
@@ -151,7 +140,7 @@ static bool judge(tree_filter *f, size_t leaf, bool offering, traveller *t) {
 
 static bool all_there(const tree_filter *f) {
     for (size_t i = 0; i < f->nest.count; i++)
-        if (weir__site_lost(&f->nest, i)) return false;
+        if (weir__site_lost(&f->nest.sites[i])) return false;
     return true;
 }
 
@@ -234,9 +223,10 @@ static double level_fpr(const tree_filter *f, size_t level) {
         weir_filter_info node;
         pthread_mutex_lock(&f->nest.sites[i].lock);
         weir_filter_get_info(f->nest.sites[i].filter, &node);
-        wrong += (double)f->nest.counts[i].asked * node.fpr_now;
-        asked += (double)f->nest.counts[i].asked;
         pthread_mutex_unlock(&f->nest.sites[i].lock);
+        double load = (double)__atomic_load_n(&f->nest.counts[i].asked, __ATOMIC_RELAXED);
+        wrong += load * node.fpr_now;
+        asked += load;
     }
     return asked > 0 ? wrong / asked : 0;
 }
@@ -281,8 +271,8 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
         char name[32], meaning[64];
         uint64_t asked = 0, seen = 0;
         for (size_t i = f->first[level]; i < f->first[level + 1]; i++) {
-            asked += f->nest.counts[i].asked;
-            seen += f->nest.counts[i].seen;
+            asked += __atomic_load_n(&f->nest.counts[i].asked, __ATOMIC_RELAXED);
+            seen += __atomic_load_n(&f->nest.counts[i].seen, __ATOMIC_RELAXED);
         }
         snprintf(name, sizeof name, "level_%zu", level);
         snprintf(meaning, sizeof meaning, "hits and accesses of level %zu", level);

@@ -46,7 +46,7 @@ typedef struct {
     double place_bytes; /* of a place in a message */
     bool pipeline, at_once;
     weir__on_lost on_lost;
-    atomic_bool *lost;         /* of each slice */
+    weir__site *sites;         /* of each slice: a range of the whole */
     weir__site_counts *counts; /* of each slice */
     weir__key_locks *locks;
 } vertical_filter;
@@ -67,28 +67,30 @@ static inline size_t slice_of(const vertical_filter *f, uint64_t place) {
 }
 
 static inline bool is_lost(const vertical_filter *f, size_t slice) {
-    return atomic_load_explicit(&f->lost[slice], memory_order_acquire);
+    return weir__site_lost(&f->sites[slice]);
 }
 
 /* One message to the site of place j about all places of the key there. */
 static void ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool set) {
-    size_t slice = q->slices[j];
-    bool there = !is_lost(f, slice), all_on = true;
+    weir__site *site = &f->sites[q->slices[j]];
+    uint64_t places[K_MOST];
+    unsigned count = 0;
+    bool all_on = true;
     for (unsigned i = j; i < f->k; i++) {
-        if (q->slices[i] != slice) continue;
+        if (q->slices[i] != q->slices[j]) continue;
         q->asked |= UINT64_C(1) << i;
-        if (!there) continue;
-        bool on = f->places->is_on(f->whole, q->places[i]);
-        all_on &= on;
-        q->live += test;
-        q->positions++;
-        if (set && !on) f->places->switch_on(f->whole, q->places[i]);
+        places[count++] = q->places[i];
     }
-    q->messages += there;
-    if (!test || !there) return;
+    weir__answer answer = set ? site->kind->set_places(site, places, count, &all_on)
+                              : site->kind->test_places(site, places, count, &all_on);
+    if (answer != WEIR__ANSWER) return;
+    q->messages++;
+    q->positions += count;
+    if (!test) return;
+    q->live += count;
     q->off |= !all_on;
-    q->counts[slice].asked++;
-    q->counts[slice].seen += all_on;
+    q->counts[q->slices[j]].asked++;
+    q->counts[q->slices[j]].seen += all_on;
 }
 
 /* With test-and-set in a pipeline the sites after the first zero are only told
@@ -118,10 +120,8 @@ static void start_inquiry(inquiry *q, const uint64_t *places) {
 
 /* What a thread has counted goes to all. */
 static void add_counts(vertical_filter *f, const inquiry *q, size_t keys) {
-    for (size_t i = 0; i < f->slices; i++) {
-        __atomic_fetch_add(&f->counts[i].asked, q->counts[i].asked, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&f->counts[i].seen, q->counts[i].seen, __ATOMIC_RELAXED);
-    }
+    for (size_t i = 0; i < f->slices; i++)
+        weir__count_site(&f->counts[i], q->counts[i].asked, q->counts[i].seen);
     uint64_t bytes = (uint64_t)((double)q->positions * f->place_bytes) + q->messages;
     weir__count_traffic(&f->nest, keys, q->messages, bytes);
 }
@@ -156,7 +156,7 @@ static bool judge_alone(vertical_filter *f, inquiry *q, const weir_batch *batch,
 static void wait_for_sites(vertical_filter *f, const uint64_t *places) {
     for (unsigned j = 0; j < f->k; j++)
         if (is_lost(f, slice_of(f, places[j])))
-            weir__nest_wait(&f->nest, &f->lost[slice_of(f, places[j])]);
+            weir__nest_wait(&f->nest, &f->sites[slice_of(f, places[j])]);
 }
 
 static bool any_lost(const vertical_filter *f) {
@@ -201,6 +201,8 @@ static size_t pass(vertical_filter *f, const weir_batch *batch, bool offering, u
 
 /* --- making ------------------------------------------------------ */
 
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 static weir_status check_part(vertical_filter *f, weir_error *err) {
     uint64_t places = 0;
     const weir__filter_class *class = f->whole->class;
@@ -221,6 +223,9 @@ static weir_status check_part(vertical_filter *f, weir_error *err) {
                               "use primitive=test-then-set");
     f->range = (places + f->slices - 1) / f->slices;
     f->place_bytes = ceil(log2((double)f->range) / 8);
+    for (size_t i = 0; i < f->slices; i++)
+        weir__site_range(&f->sites[i], f->whole, least(f->range * i, places),
+                         least(f->range * (i + 1), places));
     return WEIR_OK;
 }
 
@@ -248,9 +253,9 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     if (status != WEIR_OK) return status;
     f->whole = f->nest.sites[0].filter;
     f->counts = (weir__site_counts *)f->nest.extra;
-    f->lost = calloc(f->slices, sizeof *f->lost);
+    f->sites = calloc(f->slices, sizeof *f->sites);
     f->locks = calloc(1, sizeof *f->locks);
-    if (!f->lost || !f->locks) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+    if (!f->sites || !f->locks) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     status = check_part(f, err);
     return status == WEIR_OK ? settle_live(f, err) : status;
 }
@@ -269,32 +274,15 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
 }
 static size_t site_count(const weir_filter *filter) { return SELF(filter)->slices; }
 
-/* Places of a slice: [first, end). */
-static uint64_t slice_end(const vertical_filter *f, size_t i) {
-    uint64_t places, end = f->range * (i + 1);
-    f->places->shape(f->whole, &places);
-    return end < places ? end : places;
-}
-
 static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
-    const vertical_filter *f = SELF(filter);
-    uint64_t first = f->range * i, end = slice_end(f, i), on = 0, looked = 0;
-    uint64_t step = 1 + (end > first ? (end - first) / 65536 : 0);
-    for (uint64_t at = first; at < end; at += step, looked++) on += f->places->is_on(f->whole, at);
-    *out = (weir_site_info){.alive = !is_lost(f, i),
-                            .parent = SIZE_MAX,
-                            .asked = __atomic_load_n(&f->counts[i].asked, __ATOMIC_RELAXED),
-                            .seen = __atomic_load_n(&f->counts[i].seen, __ATOMIC_RELAXED),
-                            .memory = f->whole->cells_bytes / f->slices,
-                            .fill = looked ? (double)on / (double)looked : 0};
+    weir__describe_site(&SELF(filter)->sites[i], &SELF(filter)->counts[i], out);
 }
 
 static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
     vertical_filter *f = SELF(filter);
     weir__lock_keys(f->locks);
     pthread_mutex_lock(&f->nest.sites[0].lock);
-    if (state == WEIR_SITE_EMPTY) f->places->switch_off(f->whole, f->range * i, slice_end(f, i));
-    atomic_store_explicit(&f->lost[i], state == WEIR_SITE_LOST, memory_order_release);
+    f->sites[i].kind->put(&f->sites[i], state);
     pthread_mutex_unlock(&f->nest.sites[0].lock);
     weir__unlock_keys(f->locks);
     weir__nest_wake(&f->nest);
@@ -339,7 +327,7 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
 static void destroy(weir_filter *filter) {
     vertical_filter *f = SELF(filter);
     weir__nest_free(&f->nest);
-    free(f->lost);
+    free(f->sites);
     free(f->locks);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/cpu.h"
 #include "slice/loss.h"
+#include "slice/nest.h"
 #include "testing.h"
 
 #define KEYS 20000
@@ -322,6 +323,54 @@ static void sites_come_back(void **state) {
     }
 }
 
+/* A site of another kind: it is busy when asked for the first time, and at some point it
+ * gives no answer any more. */
+static weir__site_kind local;
+static unsigned refusals;
+static bool answers;
+
+static weir__answer moody_offer(weir__site *site, const weir_batch *batch, bool waiting,
+                                uint64_t *verdicts, size_t *seen) {
+    if (!answers) return WEIR__NO_ANSWER;
+    if (!waiting && refusals++ % 2 == 0) return WEIR__NOT_NOW;
+    return local.offer(site, batch, waiting, verdicts, seen);
+}
+
+static void a_site_may_be_of_any_kind(void **state) {
+    (void)state;
+    enum { MANY = 3000 };
+    static uint64_t hashes[MANY], verdicts[WEIR_VERDICT_WORDS(MANY)];
+    static const char *const specs[] = {
+        "horizontal:slices=3,memory=600K,seed=4,on-lost=seen",
+        "horizontal:slices=3,memory=600K,seed=4,on-lost=new",
+        "tree:fanout=2,levels=2,memory=600K,seed=4,on-lost=seen",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        weir_filter *f = make_filter(specs[i]);
+        weir__site *site = &weir__nest_of(f)->sites[1];
+        weir__site_kind moody = local = *site->kind;
+        weir_batch batch = {.count = MANY, .hashes = hashes};
+        weir_site_info before, after;
+        for (size_t k = 0; k < MANY; k++) hashes[k] = test_word(11, k);
+        moody.offer = moody_offer;
+        site->kind = &moody;
+        answers = true;
+        assert_int_equal(weir_filter_offer_batch(f, &batch, verdicts), 0);
+        assert_int_equal(weir_filter_offer_batch(f, &batch, verdicts), MANY);
+        weir_filter_get_site(f, 1, &before, NULL);
+        assert_true(before.asked > MANY / 4);
+        answers = false;
+        for (size_t k = 0; k < MANY; k++) hashes[k] = test_word(12, k);
+        size_t seen = weir_filter_offer_batch(f, &batch, verdicts);
+        weir_filter_get_site(f, 1, &after, NULL);
+        assert_int_equal(after.asked, before.asked);
+        if (i == 1) assert_int_equal(seen, 0);
+        else assert_true(seen > MANY / 4 && seen < MANY * 3 / 4);
+        site->kind = &local;
+        weir_filter_free(f);
+    }
+}
+
 static void stopping_remembers_nothing(void **state) {
     (void)state;
     static const char *const specs[] = {
@@ -494,6 +543,7 @@ int main(void) {
         cmocka_unit_test(lost_sites_cost_what_the_formulas_say),
         cmocka_unit_test(enough_sites_for_a_failure),
         cmocka_unit_test(sites_come_back),
+        cmocka_unit_test(a_site_may_be_of_any_kind),
         cmocka_unit_test(stopping_remembers_nothing),
         cmocka_unit_test(trees_agree_with_the_single_filter),
         cmocka_unit_test(producers_choose_leaves),

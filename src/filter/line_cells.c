@@ -24,13 +24,18 @@ static const line_step fives[] = {
     STEP(16, 19, 5), STEP(20, 23, 5), STEP(24, 24, 5), STEP(25, 29, 5), STEP(30, 31, 5)};
 enum { TENS = sizeof tens / sizeof *tens, FIVES = sizeof fives / sizeof *fives };
 
-line_plan line_plan_of(unsigned K, unsigned width) {
-    line_plan plan = {.step = width == 3 ? fives : tens};
-    unsigned all = width == 3 ? FIVES : TENS;
+static line_plan plan_of(unsigned K, const line_step *steps, unsigned all) {
+    line_plan plan = {.step = steps};
     while (plan.steps < all && plan.step[plan.steps].first < K) plan.steps++;
     const line_step *last = &plan.step[plan.steps - 1];
     unsigned round = last->first / WEIR__LINE_WORDS * WEIR__LINE_WORDS;
     for (unsigned i = 0; i < 2 * WEIR__LINE_WORDS; i++)
         plan.last[i] = round + i % WEIR__LINE_WORDS < K ? last->keep[i] : 0;
     return plan;
+}
+
+line_plan line_plan_scaled(unsigned K) { return plan_of(K, fives, FIVES); }
+
+line_plan line_plan_of(unsigned K, unsigned width) {
+    return width == 3 ? line_plan_scaled(K) : plan_of(K, tens, TENS);
 }

@@ -2,9 +2,9 @@
  *
  * The block layouts give a key K cells in one line of eight words: one in a first
  * word, one in the next, around and around. A cell of a word takes six bits of a
- * mix of the key's hash, twelve where there are 21 cells to a word, for six would
- * favour some. Sixty bits of each mix are used; the top three of the first mix choose
- * the first word.
+ * mix of the key's hash; twelve, scaled, where a word does not have a power of two
+ * of them, for six would favour some. Sixty bits of each mix are used; the top three of the first
+ * mix choose the first word.
  *
  * Cell j belongs to lane (first + j) % 8 and comes from mix j / a, where a mix has
  * bits for a cells. Cells of one round of the lanes and one mix are found together
@@ -49,6 +49,7 @@ typedef struct {
 } line_plan;
 
 line_plan line_plan_of(unsigned K, unsigned width);
+line_plan line_plan_scaled(unsigned K); /* of twelve bits each, for any width */
 
 HOT half_line load_half(const uint64_t *from) {
     half_line half;
@@ -59,8 +60,11 @@ HOT void store_half(uint64_t *to, half_line half) { memcpy(to, &half, sizeof hal
 
 HOT bool any_bit(half_line half) { return (half[0] | half[1] | half[2] | half[3]) != 0; }
 
-/* The key's cells, all bits of each one set. */
-HOT void line_cells(const line_plan *plan, uint64_t rest, unsigned width, line_halves *cells) {
+/* The key's cells, all bits of each one set. Scaling twelve bits to a power of two is
+ * taking the highest of them. */
+HOT void line_cells_by(const line_plan *plan, uint64_t rest, unsigned width, bool scaled,
+                       line_halves *cells) {
+    const bool even = (width & (width - 1)) == 0;
     uint64_t mix = weir__mix64(rest), per_word = 64 / width, max = (1u << width) - 1;
     unsigned late = (unsigned)-(mix >> 61) % WEIR__LINE_WORDS;
     line_halves sum = {0};
@@ -68,15 +72,21 @@ HOT void line_cells(const line_plan *plan, uint64_t rest, unsigned width, line_h
         const line_step *step = &plan->step[i];
         const uint64_t *keep = (i + 1 < plan->steps ? step->keep : plan->last) + late;
         if (step->next_mix) mix = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
+        const uint64_t from = scaled && even ? mix >> 6 : mix;
+        const half_line all = {from, from, from, from};
         for (unsigned h = 0; h < HALVES; h++) {
-            const half_line all = {mix, mix, mix, mix};
             half_line cell = all >> load_half(step->shift + late + h * HALF_WORDS);
-            if (width == 3) cell = ((cell & 0xfff) * per_word >> 12) * 3;
+            if (scaled && even) cell &= 64 - width;
+            else if (scaled) cell = ((cell & 0xfff) * per_word >> 12) * width;
             else cell = (cell & (per_word - 1)) * width;
             sum.half[h] |= max << cell & load_half(keep + h * HALF_WORDS);
         }
     }
     *cells = sum;
+}
+
+HOT void line_cells(const line_plan *plan, uint64_t rest, unsigned width, line_halves *cells) {
+    line_cells_by(plan, rest, width, width == 3, cells);
 }
 
 #endif

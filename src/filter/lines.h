@@ -19,7 +19,7 @@
 #include "filter/filter.h"
 
 enum { WEIR__LINE_BITS = WEIR__LINE * 8 };
-enum { WEIR__AHEAD = 16, WEIR__CHUNK = 64, WEIR__PLACES = 1024 };
+enum { WEIR__ROUND = 16, WEIR__CHUNK = 64, WEIR__PLACES = 1024 };
 
 #define WEIR__INLINE static inline __attribute__((always_inline))
 
@@ -34,27 +34,28 @@ static inline uint64_t *weir__line_of(const weir_filter *f, uint64_t lines, uint
     return all[weir__part(hash, lines, rest)];
 }
 
-/* A line is fetched AHEAD keys before it is needed; the ring holds the keys in
- * between. `filter` is not changed if decide() does not. */
+/* Lines are asked for in rounds, one before they are needed; the ring holds the keys of
+ * two. Asked for one by one, between the work on keys, each would wait for its page to be
+ * found; side by side they wait together. `filter` is not changed if decide() does not. */
 WEIR__INLINE size_t weir__each_line(const weir_filter *filter, uint64_t lines,
                                     const weir_batch *batch, uint64_t *verdicts, bool write,
                                     weir__line_fn *decide) {
     struct {
         uint64_t *line, rest;
-    } ring[WEIR__AHEAD];
+    } ring[2 * WEIR__ROUND];
     size_t seen = 0, n = batch->count;
-    for (size_t i = 0; i < n + WEIR__AHEAD; i++) {
-        size_t at = i % WEIR__AHEAD;
-        if (i >= WEIR__AHEAD) {
-            bool is_seen = decide((void *)(uintptr_t)filter, ring[at].line, ring[at].rest);
-            weir__mark_seen(verdicts, i - WEIR__AHEAD, is_seen);
-            seen += is_seen;
-        }
-        if (i < n) {
-            ring[at].line = weir__line_of(filter, lines, batch->hashes[i], &ring[at].rest);
+    for (size_t i = 0; i < n + WEIR__ROUND; i++) {
+        for (size_t j = i; i % WEIR__ROUND == 0 && j < i + WEIR__ROUND && j < n; j++) {
+            size_t at = j % (2 * WEIR__ROUND);
+            ring[at].line = weir__line_of(filter, lines, batch->hashes[j], &ring[at].rest);
             if (write) __builtin_prefetch(ring[at].line, 1);
             else __builtin_prefetch(ring[at].line, 0);
         }
+        if (i < WEIR__ROUND) continue;
+        size_t at = (i - WEIR__ROUND) % (2 * WEIR__ROUND);
+        bool is_seen = decide((void *)(uintptr_t)filter, ring[at].line, ring[at].rest);
+        weir__mark_seen(verdicts, i - WEIR__ROUND, is_seen);
+        seen += is_seen;
     }
     return seen;
 }

@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "filter/occupancy.h"
+
+/* Bits of a cell with a timer; generations that may run at once, a bit for each and one
+ * more. */
+enum { WEIR__WIDTH_LEAST = 3, WEIR__WIDTH_MOST = 6, WEIR__GENERATIONS = 15 };
+
 /* The chance that k cells are all running and at least `equal` of them show the same
  * tick, when a cell shows tick i with probability shares[i], independently. With the
  * shares of all cells this is the false positive rate; with the shares of the cells
@@ -16,10 +22,19 @@ double weir__window_equal(const double *shares, unsigned n, unsigned k, unsigned
 void weir__window_overwritten(double cells, unsigned k, const double *keys, unsigned later,
                               double *shares);
 
+/* The marks that cells of so many bits tell apart. */
+unsigned weir__window_marks(bool jumping, unsigned width);
+
 /* Ticks that may run at once when a cell has so many bits, and the other way round
  * (0: no width is enough). */
 unsigned weir__window_ticks(bool jumping, bool block, unsigned width);
 unsigned weir__window_width(bool jumping, bool block, uint64_t ticks);
+
+/* The cells, as places of a Bloom filter; what one of these may have of the rate; and the
+ * k with which most keys fit. */
+weir__shape weir__window_shape(bool block, unsigned width, uint64_t lines);
+double weir__window_share(bool jumping, bool block, unsigned width, double fpr);
+unsigned weir__window_best_k(bool jumping, bool block, unsigned width, uint64_t lines, double fpr);
 
 /* The keys that may run at once in so many lines of 64 bytes. */
 double weir__window_capacity(bool jumping, bool block, unsigned width, uint64_t lines, unsigned k,

@@ -192,6 +192,9 @@ static int settle(plan_settings *s) {
     if (s->fail > 0 && !(s->sites > 0)) return cli_error("--fail goes with --sites");
     if (s->sites > 1024) return cli_error("--sites cannot be above 1024");
     if (s->sites > 0) {
+        if (s->sample || s->plot || s->window || q->records > 0 || q->distinct > 0 || q->rate > 0)
+            return cli_error("--sites asks about sites, memory and rates alone; ask about the "
+                             "stream without it");
         if (!s->memory) s->question.memory = MEMORY_STANDARD;
         if (!(s->fail > 0)) s->fail = 1;
         return EXIT_DONE;

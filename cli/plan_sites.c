@@ -35,7 +35,7 @@ static void show_text(const weir_sites_question *q, const weir_sites_choice *acr
     printf("%-10s %8s %8s %10s %12s %12s\n", "way", "keys", "messages", "fpr", "fpr, lost",
            "fnr, lost");
     show_row(q, across);
-    show_row(q, down);
+    if (down->k) show_row(q, down);
     print_spec(q, best, spec, sizeof spec);
     printf("\nuse %s: while %.0f are lost it calls at most %s of the new records seen", spec,
            q->lost, weir_print_rate(rate, best->fpr_lost));
@@ -71,8 +71,8 @@ int plan_sites(const plan_settings *s) {
     if (s->json) {
         printf("{\"sites\":%.0f,\"lost\":%.0f,", q.sites, q.lost);
         show_choice("horizontal", &q, &across);
-        putchar(',');
-        show_choice("vertical", &q, &down);
+        if (down.k) putchar(',');
+        if (down.k) show_choice("vertical", &q, &down);
         puts("}");
     } else {
         show_text(&q, &across, &down);

@@ -109,7 +109,11 @@ WEIR_API const char *weir_version(void);
 
 typedef struct weir_filter weir_filter;
 
-typedef enum { WEIR_NEW = 0, WEIR_SEEN = 1 } weir_verdict;
+typedef enum {
+    WEIR_NEW = 0,
+    WEIR_SEEN = 1,
+    WEIR_UNDECIDED = 2 /* a site that the key needs is lost, and the filter has on-lost=stop */
+} weir_verdict;
 
 /* Make a filter from a spec: `name` or `name:option=value,option=value`, e.g.
  * "recent", "stable:memory=64M,fpr=1%". Sizes take K, M, G (powers of 1024),
@@ -298,7 +302,9 @@ WEIR_API void weir_audit_get_report(const weir_audit *audit, weir_audit_report *
  *
  * The filters `horizontal`, `vertical` and `tree` are spread over sites, each of
  * which holds a part and can be lost. Several threads may offer and test at once:
- * of two that offer the same key exactly one is told NEW. These functions are
+ * of two that offer the same key exactly one is told NEW, as long as no site is
+ * lost: what is offered meanwhile is not known to it when it comes back. Which sites
+ * are lost is not saved: in a loaded filter all are alive. These functions are
  * thread-safe on one object. */
 typedef enum {
     WEIR_SITE_ALIVE,
@@ -328,7 +334,7 @@ typedef struct {
 /* How many sites there are; 0 for a filter of one piece. */
 WEIR_API size_t weir_filter_sites(const weir_filter *filter);
 
-/* Site i. Fails with WEIR_ERR_RANGE. */
+/* Site i, or the state of it. Fail with WEIR_ERR_RANGE. */
 WEIR_API weir_status weir_filter_get_site(const weir_filter *filter, size_t i, weir_site_info *info,
                                           weir_error *err);
 WEIR_API weir_status weir_filter_set_site(weir_filter *filter, size_t i, weir_site_state state,
@@ -722,10 +728,10 @@ typedef struct {
 
 typedef struct {
     bool vertical, best;
-    unsigned k, live;          /* by places: of a key; of these to live for SEEN */
-    double keys;               /* that fit */
-    double messages;           /* to sites for each key, at most */
-    double fpr;                /* while all are there */
+    unsigned k, live; /* by places: of a key; of these to live for SEEN */
+    double keys;      /* that fit: at most 1% of them are pushed out */
+    double messages;  /* to sites for a repeat, on average; a new key costs up to twice that */
+    double fpr;       /* while all are there */
     double fpr_lost, fnr_lost; /* while sites are lost */
 } weir_sites_choice;
 

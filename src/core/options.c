@@ -69,8 +69,8 @@ static weir_status out_of_range(spec_reader *r, const weir_option *o, int64_t of
         weir_print_rate(high, o->high);
         break;
     default:
-        weir_print_count(low, o->low);
-        weir_print_count(high, o->high);
+        snprintf(low, sizeof low, "%.15g", o->low);
+        snprintf(high, sizeof high, "%.15g", o->high);
     }
     return weir__fail(r->err, WEIR_ERR_RANGE, offset,
                       "%s=%.40s is out of range; it goes from %s to %s", o->name, text, low, high);

@@ -340,12 +340,21 @@ static void places_switch_off(weir_filter *filter, uint64_t first, uint64_t end)
     f->state.keys = (uint64_t)fmin(fmax(keys, ceil(ones / f->k)), ones);
 }
 
+#define LOOKS 65536 /* places that are looked at, at most */
+
+static double places_share_on(const weir_filter *filter, uint64_t first, uint64_t end) {
+    uint64_t on = 0, looked = 0, step = 1 + (end - first) / LOOKS;
+    for (uint64_t at = first; at < end; at += step, looked++) on += place_is_on(filter, at);
+    return looked ? (double)on / (double)looked : 0;
+}
+
 static const weir__places places = {.shape = places_shape,
                                     .find = places_find,
                                     .is_on = place_is_on,
                                     .switch_on = place_switch_on,
                                     .took_key = places_took_key,
-                                    .switch_off = places_switch_off};
+                                    .switch_off = places_switch_off,
+                                    .share_on = places_share_on};
 
 /* --- the table ------------------------------------------------------------------- */
 

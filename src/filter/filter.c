@@ -172,14 +172,16 @@ size_t weir_filter_test_batch(const weir_filter *filter, const weir_batch *batch
 
 weir_verdict weir_filter_offer(weir_filter *filter, const void *key, size_t length) {
     uint64_t hash = weir_filter_hash(filter, key, length), verdict;
-    weir_filter_offer_batch(filter, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
-    return (weir_verdict)verdict;
+    size_t seen =
+        weir_filter_offer_batch(filter, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
+    return seen == WEIR_STOPPED ? WEIR_UNDECIDED : (weir_verdict)verdict;
 }
 
 weir_verdict weir_filter_test(const weir_filter *filter, const void *key, size_t length) {
     uint64_t hash = weir_filter_hash(filter, key, length), verdict;
-    weir_filter_test_batch(filter, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
-    return (weir_verdict)verdict;
+    size_t seen =
+        weir_filter_test_batch(filter, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
+    return seen == WEIR_STOPPED ? WEIR_UNDECIDED : (weir_verdict)verdict;
 }
 
 /* ---- taking out and counting ---- */

@@ -50,6 +50,7 @@ struct weir_filter {
     uint8_t *cells;
     uint64_t cells_bytes; /* what the filter asked for */
     uint64_t lent_bytes;  /* the cells are so much of another filter's memory; 0: its own */
+    bool windowed;        /* forgets by age; set by create() */
     uint64_t offered, seen;
 };
 
@@ -61,12 +62,14 @@ typedef struct {
      * is laid out otherwise. */
     unsigned (*shape)(const weir_filter *filter, uint64_t *places);
     void (*find)(const weir_filter *filter, uint64_t hash, uint64_t *places);
-    /* Time goes on to that of key i, or by one key; NULL where there is no time. */
-    void (*advance)(weir_filter *filter, const weir_batch *batch, size_t i);
+    /* Time goes on to that of key i, or by one key that is offered; NULL where there is
+     * no time. */
+    void (*advance)(weir_filter *filter, const weir_batch *batch, size_t i, bool offering);
     bool (*is_on)(const weir_filter *filter, uint64_t place);
     void (*switch_on)(weir_filter *filter, uint64_t place);
     void (*took_key)(weir_filter *filter); /* a NEW key's places are on now */
     void (*switch_off)(weir_filter *filter, uint64_t first, uint64_t end); /* alone */
+    double (*share_on)(const weir_filter *filter, uint64_t first, uint64_t end);
     bool once; /* timers: only NEW keys switch them on, and one thread at a time uses them */
 } weir__places;
 

@@ -116,6 +116,7 @@ static weir_status look_inside(growing_filter *f, weir_error *err) {
                               "a window inside 'growing' is a duration, such as length=1h");
     f->timed = length != NULL;
     f->length = length ? length->whole : 0;
+    f->base.windowed = f->length > 0;
     f->renew = renew && renew->whole == 1;
     f->capacity = (uint64_t)capacity;
     f->step = f->by_density ? f->capacity / LOOKS + 1 : f->capacity;

@@ -147,7 +147,6 @@ typedef struct {
     unsigned duel_period; /* one line in so many leads for each way; a power of two */
     line_shape shape;
     ordered_form ordered[WAYS - ORDERED_MIDDLE]; /* of those ways; no groups: not to be had */
-    bool windowed;
     window_plan window;
     struct {
         uint64_t rng;
@@ -343,10 +342,10 @@ static weir_status create(weir_filter *base, weir_error *err) {
     uint64_t leaders = f->lines / f->duel_period;
     f->horizon = 2 * leaders * f->shape.shared.fair;
     if (f->horizon < SHORT_HORIZON) f->horizon = SHORT_HORIZON;
-    f->windowed = weir__opt_given(base, OPT_WINDOW);
-    if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->windowed)
+    f->base.windowed = weir__opt_given(base, OPT_WINDOW);
+    if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->base.windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
-    if (f->windowed) plan_window(f, eps);
+    if (f->base.windowed) plan_window(f, eps);
     return weir__filter_map(base, f->lines * LINE_BYTES, err);
 }
 
@@ -857,7 +856,7 @@ static size_t offer_windowed(recent_filter *f, const weir_batch *batch, uint64_t
 
 static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     recent_filter *f = (recent_filter *)base;
-    if (f->windowed) return offer_windowed(f, batch, verdicts);
+    if (f->base.windowed) return offer_windowed(f, batch, verdicts);
 #if defined(__x86_64__)
     cpu_kind cpu = weir__cpu();
     if (cpu == CPU_AVX512) return offer_avx512(base, batch, verdicts);
@@ -886,15 +885,15 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     const recent_filter *f = (const recent_filter *)base;
     bool is_time = base->values[OPT_WINDOW].is_time;
-    int64_t now = f->windowed && is_time && !batch->times ? weir__clock_now() : 0;
+    int64_t now = f->base.windowed && is_time && !batch->times ? weir__clock_now() : 0;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) ask_for(f->base.cells, f->lines, batch->hashes[i + AHEAD]);
         int64_t at =
             is_time ? weir__batch_time(batch, i, now) : (int64_t)f->state.window.records + 1;
-        bool hit = f->windowed ? weir__window_test(base->cells, &f->window, &f->state.window,
-                                                   batch->hashes[i], at)
-                               : test_one(f, batch->hashes[i]);
+        bool hit = f->base.windowed ? weir__window_test(base->cells, &f->window, &f->state.window,
+                                                        batch->hashes[i], at)
+                                    : test_one(f, batch->hashes[i]);
         weir__mark_seen(verdicts, i, hit);
         seen += hit;
     }
@@ -926,7 +925,7 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
     recent_filter *f = (recent_filter *)into;
     const recent_filter *g = (const recent_filter *)from;
     line_content both;
-    if (f->windowed)
+    if (f->base.windowed)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
                           "cannot merge 'recent' filters with a window: their clocks differ");
     bool fits = !f->state.forgotten && !g->state.forgotten &&
@@ -955,7 +954,7 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
 
 static void info(const weir_filter *base, weir_filter_info *info) {
     const recent_filter *f = (const recent_filter *)base;
-    if (f->windowed) {
+    if (f->base.windowed) {
         const window_plan *plan = &f->window;
         info->fill = (double)f->state.window.held / ((double)f->lines * plan->groups * plan->slots);
         info->fpr_now = weir__window_fpr(plan, &f->state.window);
@@ -985,7 +984,7 @@ static void window_details(const recent_filter *f, weir_detail_fn *each, void *c
 
 static void details(const weir_filter *base, weir_detail_fn *each, void *context) {
     const recent_filter *f = (const recent_filter *)base;
-    if (f->windowed) {
+    if (f->base.windowed) {
         window_details(f, each, context);
         return;
     }
@@ -1040,7 +1039,7 @@ static weir_status check_window(const recent_filter *f, weir_error *err) {
 
 static weir_status check(const weir_filter *base, weir_error *err) {
     const recent_filter *f = (const recent_filter *)base;
-    if (f->windowed) return check_window(f, err);
+    if (f->base.windowed) return check_window(f, err);
     uint64_t spent = 0, beyond = 0, held = 0, in_form[FORMS] = {0};
     for (uint64_t i = 0; i < f->lines; i++) {
         const uint8_t *line = base->cells + i * LINE_BYTES;
@@ -1078,8 +1077,8 @@ static void expect(const weir_filter *base, const weir_stream_model *model,
     double eps = weir__opt_rate(base, WEIR__OPT_FPR), lines = (double)f->lines;
     const shared_form *shared = &f->shape.shared;
     bool exact = model->distinct <= lines * shared->flat / 2;
-    expectation->fpr = exact && !f->windowed ? 0 : eps;
-    if (f->windowed) {
+    expectation->fpr = exact && !f->base.windowed ? 0 : eps;
+    if (f->base.windowed) {
         weir__recent_way way = {lines * f->window.groups, f->window.slots, 1};
         expectation->fnr = weir__recent_lru_fnr(&way, eps, model);
         return;

@@ -196,6 +196,7 @@ static void settle_length(weir__window *f) {
 
 static weir_status create(weir_filter *base, weir_error *err) {
     weir__window *f = (weir__window *)base;
+    base->windowed = true;
     f->block = weir__opt_whole(base, OPT_LAYOUT) == 1;
     f->jumping = weir__opt_whole(base, OPT_MODE) == 1;
     f->renew = weir__opt_whole(base, OPT_RENEW) == 1;

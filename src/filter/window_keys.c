@@ -359,8 +359,9 @@ static void places_find(const weir_filter *base, uint64_t hash, uint64_t *places
     classic_places((const weir__window *)base, hash, places);
 }
 
-static void places_advance(weir_filter *base, const weir_batch *batch, size_t i) {
+static void places_advance(weir_filter *base, const weir_batch *batch, size_t i, bool offering) {
     weir__window *f = (weir__window *)base;
+    if (!offering && !f->is_time) return;
     int64_t now = f->is_time && !batch->times ? weir__clock_now() : 0;
     weir__window_pass_time(f, instant_of(f, batch, i, now));
 }
@@ -395,6 +396,19 @@ static void places_switch_off(weir_filter *base, uint64_t first, uint64_t end) {
         }
 }
 
+static double places_share_on(const weir_filter *base, uint64_t first, uint64_t end) {
+    const weir__window *f = (const weir__window *)base;
+    uint64_t on = 0, cells = 0;
+    for (uint64_t word = first / 64; word < f->words && word * 64 < end; word++)
+        for (unsigned i = 0; i < f->a_word; i++) {
+            uint64_t place = word * 64 + i * f->width;
+            if (place < first || place >= end) continue;
+            on += place_is_on(base, place);
+            cells++;
+        }
+    return cells ? (double)on / (double)cells : 0;
+}
+
 const weir__places weir__window_places = {.shape = places_shape,
                                           .find = places_find,
                                           .advance = places_advance,
@@ -402,4 +416,5 @@ const weir__places weir__window_places = {.shape = places_shape,
                                           .switch_on = place_switch_on,
                                           .took_key = places_took_key,
                                           .switch_off = places_switch_off,
+                                          .share_on = places_share_on,
                                           .once = true};

@@ -9,12 +9,14 @@
  *            repeats pass and the emptier the filter must be kept to bear it, so the
  *            fewer keys fit. For each k and x the fill that just keeps fpr is found by
  *            halving, and the number of keys that leave it.
- * Choice     the most keys among what lets no more than `fnr` of the repeats pass;
- *            if nothing does, the fewest that pass.
+ * Slices     one for each site: two at one site would be lost together.
+ * Choice     the most keys among what keeps fpr with sites lost and lets no more than
+ *            `fnr` of the repeats pass; if nothing does, the fewest that pass.
  */
 #include <math.h>
 #include <string.h>
 
+#include "core/cells.h"
 #include "core/error.h"
 #include "slice/loss.h"
 
@@ -44,10 +46,25 @@ static weir_sites_choice by_places(const weir_sites_question *q, unsigned k, uns
     return c;
 }
 
-/* What recent holds: two bits a key above the least. */
+/* Lines of `recent` have room for keys of two bits above the least, and a line gets a
+ * Poisson number of them: how many on average, so that one in a hundred finds no room.
+ * The normal distribution is near enough for a plan. */
+static double keys_a_line(double fpr) {
+    double room = WEIR__LINE * 8 / (log2(1 / fpr) + 2), low = 0, high = room;
+    for (int i = 0; i < 60; i++) {
+        double mean = 0.5 * (low + high), z = (room - mean) / sqrt(mean);
+        double without = exp(-0.5 * z * z) / sqrt(2 * M_PI) - 0.5 * z * erfc(z / M_SQRT2);
+        if (sqrt(mean) * without <= 0.01 * mean) low = mean;
+        else high = mean;
+    }
+    return low;
+}
+
 static weir_sites_choice by_keys(const weir_sites_question *q) {
     weir_sites_choice c = {.messages = 1, .fpr = q->fpr, .fpr_lost = q->fpr};
-    c.keys = (double)q->memory * 8 / (log2(1 / q->fpr) + 2);
+    double head = 2 * WEIR__LINE; /* of a slice, for what it counts */
+    double lines = floor(fmax((double)q->memory / q->sites - head, 0) / WEIR__LINE);
+    c.keys = q->sites * lines * keys_a_line(q->fpr);
     c.fnr_lost = weir__loss_horizontal_fnr(q->lost, q->sites);
     return c;
 }
@@ -72,9 +89,12 @@ weir_status weir_plan_sites(const weir_sites_question *q, weir_sites_choice *acr
     for (unsigned k = 1; k <= K_MOST; k++)
         for (unsigned x = 0; x <= k; x++) {
             weir_sites_choice c = by_places(q, k, x);
+            if (c.fpr_lost > q->fpr * 1.000001 || c.keys < 1) continue;
             if (down->k == 0 || is_better(&c, down, q->fnr)) *down = c;
         }
-    across->best = is_better(across, down, q->fnr);
+    if (down->k == 0 && across->keys < 1)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "not one key fits; give more memory");
+    across->best = down->k == 0 || is_better(across, down, q->fnr);
     down->best = !across->best;
     return WEIR_OK;
 }

@@ -29,7 +29,8 @@ static weir_status settle_inside(weir_filter *filter, char *inner, uint64_t coun
         uint64_t bytes;
         if (weir__opt_given(filter, WEIR__OPT_MEMORY))
             return weir__opt_fail(filter, WEIR__OPT_MEMORY, err,
-                                  "memory is given for the whole and for its parts; give it once");
+                                  "memory is given twice: for the whole, for its parts, or for "
+                                  "parts of these; give it once, for the outermost");
         weir_status status = weir_parse_size(text, &bytes, err);
         if (status != WEIR_OK) return status;
         if (bytes > (UINT64_C(1) << 50) / count)
@@ -40,7 +41,8 @@ static weir_status settle_inside(weir_filter *filter, char *inner, uint64_t coun
     if (weir__spec_take(inner, "fpr", text, sizeof text)) {
         if (weir__opt_given(filter, WEIR__OPT_FPR))
             return weir__opt_fail(filter, WEIR__OPT_FPR, err,
-                                  "fpr is given for the whole and for its parts; give it once");
+                                  "fpr is given twice: for the whole, for its parts, or for parts "
+                                  "of these; give it once, for the outermost");
         weir_status status = weir_parse_rate(text, &filter->values[WEIR__OPT_FPR].number, err);
         if (status != WEIR_OK) return status;
         filter->values[WEIR__OPT_FPR].given = true;
@@ -81,6 +83,19 @@ static const char *layout_of(const weir__nest *nest, const char *inner) {
     return nest->by_places && can && !given ? ",layout=classic" : "";
 }
 
+/* The first part may be of another kind, but has its share like all. */
+static weir_status take_first(weir_filter *filter, int place, char *inner, uint64_t count,
+                              weir_error *err) {
+    static const char *const shared[] = {"memory", "fpr"};
+    char copy[WEIR__SPEC_MAX], text[64];
+    snprintf(copy, sizeof copy, "%s", filter->values[place].text);
+    for (size_t i = 0; i < 2; i++)
+        if (weir__spec_take(copy, shared[i], text, sizeof text))
+            return weir__opt_fail(filter, place, err, "all parts have the same %s; give it outside",
+                                  shared[i]);
+    return take_spec(filter, place, inner, count, err);
+}
+
 static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, const char *inner,
                              weir_error *err) {
     static const char *const hashes[] = {"xxh3", "siphash"};
@@ -101,7 +116,17 @@ static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, co
 
 /* --- making ------------------------------------------------------ */
 
+/* Who sets a site goes before those who come to read, or might wait for ever. */
+static void make_gate(pthread_rwlock_t *gate) {
+    pthread_rwlockattr_t attr;
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(gate, &attr);
+    pthread_rwlockattr_destroy(&attr);
+}
+
 static bool make_locks(weir__nest *nest) {
+    make_gate(&nest->gate);
     for (size_t i = 0; i < nest->count; i++) weir__site_own(&nest->sites[i]);
     pthread_mutex_init(&nest->waiting, NULL);
     pthread_cond_init(&nest->returned, NULL);
@@ -150,14 +175,16 @@ weir_status weir__nest_make(weir__nest *nest, weir_filter *filter, size_t count,
     char inner[WEIR__SPEC_MAX], other[WEIR__SPEC_MAX] = "";
     weir_status status = take_spec(filter, of, inner, count, err);
     if (status == WEIR_OK && first >= 0 && filter->values[first].text)
-        status = take_spec(filter, first, other, count, err);
+        status = take_first(filter, first, other, count, err);
     bool adds_up = false;
     if (status == WEIR_OK) status = settle_head(nest, inner, &adds_up, err);
     if (status == WEIR_OK && *other) status = settle_head(nest, other, &adds_up, err);
+    nest->all_places = !adds_up;
     nest->fpr = weir__opt_rate(filter, WEIR__OPT_FPR) / (adds_up ? (double)steps : 1);
     if (status == WEIR_OK) status = lay_out(nest, filter, count, extra, err);
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
         status = make_part(nest, filter, i, i == 0 && *other ? other : inner, err);
+    if (status == WEIR_OK) filter->windowed = nest->sites[0].filter->windowed;
     return status;
 }
 
@@ -169,6 +196,7 @@ void weir__nest_free(weir__nest *nest) {
     if (nest->ready) {
         pthread_mutex_destroy(&nest->waiting);
         pthread_cond_destroy(&nest->returned);
+        pthread_rwlock_destroy(&nest->gate);
     }
     free(nest->sites);
 }
@@ -267,7 +295,9 @@ void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info) {
 }
 
 void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state) {
+    pthread_rwlock_wrlock(&nest->gate);
     nest->sites[i].kind->put(&nest->sites[i], state);
+    pthread_rwlock_unlock(&nest->gate);
     weir__nest_wake(nest);
 }
 
@@ -314,7 +344,8 @@ static atomic_flag *lock_of(weir__key_locks *locks, uint64_t hash) {
 static void take(atomic_flag *lock) {
     for (unsigned tries = 0; atomic_flag_test_and_set_explicit(lock, memory_order_acquire); tries++)
         if (tries < 64) weir__pause();
-        else sched_yield(); /* its holder may not be running */
+        else if (tries < 256) sched_yield(); /* its holder may not be running */
+        else nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* or wait for a site */
 }
 
 void weir__lock_key(weir__key_locks *locks, uint64_t hash) { take(lock_of(locks, hash)); }

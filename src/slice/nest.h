@@ -29,9 +29,11 @@ typedef struct {
     uint64_t stride, head;     /* bytes from part to part; of these before the cells */
     pthread_mutex_t waiting;   /* for sites to come back */
     pthread_cond_t returned;
-    double fpr;     /* of a part */
-    bool by_places; /* the part is to be cut by places; set before it is made */
-    bool ready;     /* the locks are made */
+    pthread_rwlock_t gate; /* no site is lost while somebody reads; see below */
+    double fpr;            /* of a part */
+    bool by_places;        /* the part is to be cut by places; set before it is made */
+    bool all_places;       /* all parts are arrays of places */
+    bool ready;            /* the locks are made */
 } weir__nest;
 
 enum { WEIR__KEYS, WEIR__MESSAGES, WEIR__BYTES, WEIR__TRAFFIC_WORDS };
@@ -73,6 +75,10 @@ weir_status weir__nest_merge(weir_filter *into, const weir_filter *from, weir_er
 weir_status weir__nest_check(const weir_filter *filter, weir_error *err);
 void weir__nest_pack(weir_filter *filter);
 void weir__nest_clear(weir_filter *filter);
+
+/* Sites are lost and found by who writes at the gate. A batch that must find all of its
+ * sites or be refused (on-lost=stop) passes as a reader, all of it; nobody waits for a
+ * site meanwhile. */
 
 /* Offer or test at a site and count it. With on-lost=wait the answer is never that
  * there is none. */

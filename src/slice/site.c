@@ -3,7 +3,8 @@
 
 /* --- a filter of its own ----------------------------------------- */
 
-/* A site that is lost while somebody waits for its lock gives no answer. */
+/* A site that is lost while somebody waits for its lock gives no answer, and one whose
+ * filter is spread over sites itself, and stops, gives none either. */
 static weir__answer enter(weir__site *site, bool waiting) {
     if (weir__site_lost(site)) return WEIR__NO_ANSWER;
     if (waiting) pthread_mutex_lock(&site->lock);
@@ -19,7 +20,7 @@ static weir__answer own_offer(weir__site *site, const weir_batch *batch, bool wa
     if (answer != WEIR__ANSWER) return answer;
     *seen = weir_filter_offer_batch(site->filter, batch, verdicts);
     pthread_mutex_unlock(&site->lock);
-    return answer;
+    return *seen == WEIR_STOPPED ? WEIR__NO_ANSWER : WEIR__ANSWER;
 }
 
 static weir__answer own_test(weir__site *site, const weir_batch *batch, bool waiting,
@@ -28,7 +29,7 @@ static weir__answer own_test(weir__site *site, const weir_batch *batch, bool wai
     if (answer != WEIR__ANSWER) return answer;
     *seen = weir_filter_test_batch(site->filter, batch, verdicts);
     pthread_mutex_unlock(&site->lock);
-    return answer;
+    return *seen == WEIR_STOPPED ? WEIR__NO_ANSWER : WEIR__ANSWER;
 }
 
 static void own_describe(weir__site *site, weir_site_info *info) {
@@ -77,26 +78,22 @@ static weir__answer range_set(weir__site *site, const uint64_t *places, size_t c
     if (weir__site_lost(site)) return WEIR__NO_ANSWER;
     *all_on = true;
     for (size_t i = 0; i < count; i++) {
-        if (of->is_on(site->filter, places[i])) continue;
-        *all_on = false;
-        of->switch_on(site->filter, places[i]);
+        bool on = of->is_on(site->filter, places[i]);
+        *all_on &= on;
+        if (!on || of->once) of->switch_on(site->filter, places[i]);
     }
     return WEIR__ANSWER;
 }
 
-#define LOOKS 65536 /* places that are looked at for the fill, at most */
-
 static void range_describe(weir__site *site, weir_site_info *info) {
     const weir__places *of = site->filter->class->places;
-    uint64_t on = 0, looked = 0, places, step = 1 + (site->end - site->first) / LOOKS;
+    uint64_t places;
     of->shape(site->filter, &places);
-    for (uint64_t at = site->first; at < site->end; at += step, looked++)
-        on += of->is_on(site->filter, at);
     double share = (double)(site->end - site->first) / (double)places;
     *info = (weir_site_info){.alive = !weir__site_lost(site),
                              .parent = SIZE_MAX,
                              .memory = (uint64_t)((double)site->filter->cells_bytes * share),
-                             .fill = looked ? (double)on / (double)looked : 0};
+                             .fill = of->share_on(site->filter, site->first, site->end)};
 }
 
 /* Nobody else uses the filter meanwhile: its owner sees to that. */

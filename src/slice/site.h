@@ -31,7 +31,8 @@ typedef struct {
     weir__answer (*test)(weir__site *site, const weir_batch *batch, bool waiting,
                          uint64_t *verdicts, size_t *seen);
 
-    /* Places of one key, all of this site; *all_on: whether all are on, or were. */
+    /* Places of one key, all of this site; *all_on: whether all are on, or were. Timers
+     * that are set start again. */
     weir__answer (*test_places)(weir__site *site, const uint64_t *places, size_t count,
                                 bool *all_on);
     weir__answer (*set_places)(weir__site *site, const uint64_t *places, size_t count,

@@ -25,6 +25,9 @@ weir_status weir_filter_get_site(const weir_filter *filter, size_t i, weir_site_
 weir_status weir_filter_set_site(weir_filter *filter, size_t i, weir_site_state state,
                                  weir_error *err) {
     weir_status status = find_site(filter, i, err);
+    if (status == WEIR_OK && state != WEIR_SITE_ALIVE && state != WEIR_SITE_LOST &&
+        state != WEIR_SITE_EMPTY)
+        status = weir__fail(err, WEIR_ERR_RANGE, -1, "there is no such state of a site: %d", state);
     if (status == WEIR_OK) filter->class->spread->set(filter, i, state);
     return status;
 }

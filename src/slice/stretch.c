@@ -171,7 +171,8 @@ void weir__stretch_sort(weir__stretch *s, const weir_batch *batch, size_t at, si
     const uint64_t *hashes = batch->hashes + at;
     bool columns = batch->times || batch->producers || batch->importances;
     s->slices = slices;
-    s->count = batch->count - at < WEIR__STRETCH ? batch->count - at : WEIR__STRETCH;
+    size_t most = columns ? WEIR__STRETCH_COLUMNS : WEIR__STRETCH;
+    s->count = batch->count - at < most ? batch->count - at : most;
     s->masked = slices <= WEIR__SLICES_MASKED && !columns && can_mask();
     if (s->masked) {
         find_masks(s, hashes);

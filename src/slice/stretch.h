@@ -18,7 +18,8 @@
 #define WEIR__SLICE_SALT UINT64_C(0x5bd1e995a3c59ac3)
 
 enum {
-    WEIR__STRETCH = 4096, /* keys sorted at a time */
+    WEIR__STRETCH = 2048, /* keys sorted at a time; with columns as many as fit below */
+    WEIR__STRETCH_COLUMNS = 512,
     WEIR__SLICES_MOST = 1024,
     WEIR__SLICES_MASKED = 8, /* with more than these, places cost less than masks */
     WEIR__LANES = 4,         /* parts of a stretch that are counted side by side */
@@ -40,9 +41,9 @@ typedef struct {
     uint16_t next[WEIR__LANES][WEIR__SLICES_MOST];
     uint64_t part[WEIR__STRETCH / 64]; /* verdicts of one slice */
     uint8_t seen[WEIR__STRETCH];       /* verdict of key i */
-    int64_t times[WEIR__STRETCH];
-    uint64_t producers[WEIR__STRETCH];
-    double importances[WEIR__STRETCH];
+    int64_t times[WEIR__STRETCH_COLUMNS];
+    uint64_t producers[WEIR__STRETCH_COLUMNS];
+    double importances[WEIR__STRETCH_COLUMNS];
 } weir__stretch;
 
 /* The slice of a key, by a hash that has nothing to do with what a slice makes of it. */

@@ -14,7 +14,7 @@
  * Top-down   down=d: a hit at a level above d is doubted, for filters higher up know
  *            more and err more. The children on other ways are asked, and below those
  *            that say SEEN theirs, down to level d. If all say NEW it was a false
- *            positive, and the key is new. Levels are counted from the root, 0.
+ *            positive there, and the key goes on up. Levels are counted from the root, 0.
  * Error      a new key may be taken for seen at every level, so each node gets fpr
  *            divided by the levels. Not so for arrays of places: the bits set at a
  *            node are a subset of those at the root, so with Bloom filters dense,
@@ -104,23 +104,22 @@ static bool confirmed_below(tree_filter *f, size_t node, size_t level, size_t ca
 
 /* --- the way of a key -------------------------------------------- */
 
-/* From its leaf up: SEEN at a node that is not doubted ends the way. *stopped is
- * the last node asked. */
+/* From its leaf up: SEEN at a node, if not in vain doubted, ends the way. *stopped is the
+ * last node asked. */
 static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_t *stopped) {
     size_t node = leaf, came_from = SIZE_MAX;
     for (size_t level = f->levels - 1;; level--) {
         node_answer a = ask(f, node, t, setting);
         *stopped = node;
         if (a == NODE_LOST && f->on_lost == WEIR__LOST_SEEN) return true;
-        if (a == NODE_SEEN) return confirmed_below(f, node, level, came_from, t);
+        if (a == NODE_SEEN && confirmed_below(f, node, level, came_from, t)) return true;
         if (level == 0) return false;
         came_from = node;
         node = parent_of(f, node);
     }
 }
 
-/* Set a new key on its way, from where it was decided down to the leaf. What was
- * doubted at a node and found new is set above it already: its bits are. */
+/* Set a new key on its way, from where it was decided down to the leaf. */
 static void set_way(tree_filter *f, size_t leaf, size_t top, traveller *t) {
     size_t way[LEVELS_MOST], n = 0;
     for (size_t node = leaf;; node = parent_of(f, node)) {
@@ -138,16 +137,25 @@ static bool judge(tree_filter *f, size_t leaf, bool offering, traveller *t) {
     return false;
 }
 
-static bool all_there(const tree_filter *f) {
-    for (size_t i = 0; i < f->nest.count; i++)
-        if (weir__site_lost(&f->nest.sites[i])) return false;
+/* With on-lost=stop: whether every node that the batch may need is there. Doubt asks
+ * anywhere. */
+static bool all_there(const tree_filter *f, const weir_batch *batch) {
+    bool any = false;
+    for (size_t i = 0; i < f->nest.count; i++) any |= weir__site_lost(&f->nest.sites[i]);
+    if (!any) return true;
+    if (f->down) return false;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t node = leaf_of(f, batch, i);; node = parent_of(f, node)) {
+            if (weir__site_lost(&f->nest.sites[node])) return false;
+            if (node == 0) break;
+        }
     return true;
 }
 
-static size_t pass(tree_filter *f, const weir_batch *batch, bool offering, uint64_t *verdicts) {
+static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offering,
+                           uint64_t *verdicts) {
     size_t seen = 0;
     uint64_t messages = 0;
-    if (f->on_lost == WEIR__LOST_STOP && !all_there(f)) return WEIR_STOPPED;
     for (size_t i = 0; i < batch->count; i++) {
         traveller t = {.hash = batch->hashes[i]};
         if (batch->times) t.time = batch->times + i;
@@ -160,6 +168,14 @@ static size_t pass(tree_filter *f, const weir_batch *batch, bool offering, uint6
         messages += t.messages;
     }
     weir__count_traffic(&f->nest, batch->count, messages, messages * 9);
+    return seen;
+}
+
+static size_t pass(tree_filter *f, const weir_batch *batch, bool offering, uint64_t *verdicts) {
+    if (f->on_lost != WEIR__LOST_STOP) return pass_through(f, batch, offering, verdicts);
+    pthread_rwlock_rdlock(&f->nest.gate);
+    size_t seen = all_there(f, batch) ? pass_through(f, batch, offering, verdicts) : WEIR_STOPPED;
+    pthread_rwlock_unlock(&f->nest.gate);
     return seen;
 }
 
@@ -196,8 +212,10 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     status =
         weir__nest_make(&f->nest, filter, f->first[f->levels], OPT_OF, OPT_ROOT, f->levels, 0, err);
     if (status != WEIR_OK) return status;
-    const weir__filter_class *class = f->nest.sites[f->first_leaf].filter->class;
-    f->tests_first = class->places && class->places->once;
+    f->tests_first = filter->windowed;
+    if (f->nest.sites[f->first_leaf].filter->windowed != filter->windowed)
+        return weir__opt_fail(filter, OPT_ROOT, err,
+                              "the root and the other nodes must all have a window, or none");
     f->locks = calloc(1, sizeof *f->locks);
     return f->locks ? WEIR_OK : weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
 }
@@ -240,7 +258,9 @@ static void info(const weir_filter *filter, weir_filter_info *out) {
     weir__nest_info(filter, out);
     weir__nest_site(&f->nest, 0, &root);
     out->fill = root.fill;
-    for (size_t level = 0; level < f->levels; level++) right *= 1 - level_fpr(f, level);
+    /* Bits set at a node are set at the root too: what stops a key there stops it here. */
+    size_t levels = f->nest.all_places ? 1 : f->levels;
+    for (size_t level = 0; level < levels; level++) right *= 1 - level_fpr(f, level);
     out->fpr_now = 1 - right;
 }
 

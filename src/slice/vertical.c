@@ -41,7 +41,7 @@ typedef struct {
     weir_filter *whole; /* that part */
     const weir__places *places;
     unsigned k, live; /* places of a key; of these to live for SEEN */
-    uint64_t range;   /* places of a slice, the last may have fewer */
+    uint64_t all;     /* places of the whole */
     size_t slices;
     double place_bytes; /* of a place in a message */
     bool pipeline, at_once;
@@ -62,8 +62,13 @@ typedef struct {
     weir__site_counts *counts; /* of this thread, added to the filter's later */
 } inquiry;
 
+/* Slices differ by one place at most. */
 static inline size_t slice_of(const vertical_filter *f, uint64_t place) {
-    return (size_t)(place / f->range);
+    return (size_t)((unsigned __int128)place * f->slices / f->all);
+}
+
+static uint64_t first_of(const vertical_filter *f, size_t slice) {
+    return (uint64_t)(((unsigned __int128)slice * f->all + f->slices - 1) / f->slices);
 }
 
 static inline bool is_lost(const vertical_filter *f, size_t slice) {
@@ -133,7 +138,7 @@ static bool judge(vertical_filter *f, inquiry *q, bool offering) {
     bool seen = !q->off && q->live >= f->live;
     if (seen || !offering) return seen;
     if (!f->at_once) set_all(f, q);
-    f->places->took_key(f->whole);
+    if (q->off) f->places->took_key(f->whole); /* else it is NEW for want of sites alone */
     return false;
 }
 
@@ -143,7 +148,7 @@ static bool judge_alone(vertical_filter *f, inquiry *q, const weir_batch *batch,
     pthread_mutex_t *whole = &f->nest.sites[0].lock;
     if (f->places->once) {
         pthread_mutex_lock(whole);
-        if (offering) f->places->advance(f->whole, batch, i);
+        f->places->advance(f->whole, batch, i, offering);
     } else {
         weir__lock_key(f->locks, batch->hashes[i]);
     }
@@ -153,10 +158,20 @@ static bool judge_alone(vertical_filter *f, inquiry *q, const weir_batch *batch,
     return seen;
 }
 
-static void wait_for_sites(vertical_filter *f, const uint64_t *places) {
-    for (unsigned j = 0; j < f->k; j++)
-        if (is_lost(f, slice_of(f, places[j])))
-            weir__nest_wait(&f->nest, &f->sites[slice_of(f, places[j])]);
+/* With on-lost=wait: sites that a key needs are there, and stay until it is judged. */
+static bool judge_when_there(vertical_filter *f, inquiry *q, const weir_batch *batch, size_t i,
+                             bool offering) {
+    for (;;) {
+        weir__site *missing = NULL;
+        pthread_rwlock_rdlock(&f->nest.gate);
+        for (unsigned j = 0; j < f->k && !missing; j++)
+            if (is_lost(f, slice_of(f, q->places[j])))
+                missing = &f->sites[slice_of(f, q->places[j])];
+        bool seen = !missing && judge_alone(f, q, batch, i, offering);
+        pthread_rwlock_unlock(&f->nest.gate);
+        if (!missing) return seen;
+        weir__nest_wait(&f->nest, missing);
+    }
 }
 
 static bool any_lost(const vertical_filter *f) {
@@ -176,12 +191,12 @@ static bool needs_lost(const vertical_filter *f, const weir_batch *batch) {
     return false;
 }
 
-static size_t pass(vertical_filter *f, const weir_batch *batch, bool offering, uint64_t *verdicts) {
+static size_t pass_through(vertical_filter *f, const weir_batch *batch, bool offering,
+                           uint64_t *verdicts) {
     uint64_t places[CHUNK * K_MOST];
     weir__site_counts counts[SLICES_MOST];
     inquiry q = {.counts = counts};
     size_t seen = 0;
-    if (f->on_lost == WEIR__LOST_STOP && needs_lost(f, batch)) return WEIR_STOPPED;
     memset(counts, 0, f->slices * sizeof *counts);
     for (size_t at = 0; at < batch->count; at += CHUNK) {
         size_t n = batch->count - at < CHUNK ? batch->count - at : CHUNK;
@@ -189,8 +204,9 @@ static size_t pass(vertical_filter *f, const weir_batch *batch, bool offering, u
             f->places->find(f->whole, batch->hashes[at + i], places + i * f->k);
         for (size_t i = 0; i < n; i++) {
             start_inquiry(&q, places + i * f->k);
-            if (f->on_lost == WEIR__LOST_WAIT) wait_for_sites(f, q.places);
-            bool is_seen = judge_alone(f, &q, batch, at + i, offering);
+            bool is_seen = f->on_lost == WEIR__LOST_WAIT
+                               ? judge_when_there(f, &q, batch, at + i, offering)
+                               : judge_alone(f, &q, batch, at + i, offering);
             weir__mark_seen(verdicts, at + i, is_seen);
             seen += is_seen;
         }
@@ -199,9 +215,15 @@ static size_t pass(vertical_filter *f, const weir_batch *batch, bool offering, u
     return seen;
 }
 
-/* --- making ------------------------------------------------------ */
+static size_t pass(vertical_filter *f, const weir_batch *batch, bool offering, uint64_t *verdicts) {
+    if (f->on_lost != WEIR__LOST_STOP) return pass_through(f, batch, offering, verdicts);
+    pthread_rwlock_rdlock(&f->nest.gate);
+    size_t seen = needs_lost(f, batch) ? WEIR_STOPPED : pass_through(f, batch, offering, verdicts);
+    pthread_rwlock_unlock(&f->nest.gate);
+    return seen;
+}
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+/* --- making ------------------------------------------------------ */
 
 static weir_status check_part(vertical_filter *f, weir_error *err) {
     uint64_t places = 0;
@@ -221,11 +243,10 @@ static weir_status check_part(vertical_filter *f, weir_error *err) {
         return weir__opt_fail(&f->base, OPT_PRIMITIVE, err,
                               "timers cannot be tested and set at once: a repeat would renew them; "
                               "use primitive=test-then-set");
-    f->range = (places + f->slices - 1) / f->slices;
-    f->place_bytes = ceil(log2((double)f->range) / 8);
+    f->all = places;
+    f->place_bytes = ceil(log2(ceil((double)places / (double)f->slices)) / 8);
     for (size_t i = 0; i < f->slices; i++)
-        weir__site_range(&f->sites[i], f->whole, least(f->range * i, places),
-                         least(f->range * (i + 1), places));
+        weir__site_range(&f->sites[i], f->whole, first_of(f, i), first_of(f, i + 1));
     return WEIR_OK;
 }
 
@@ -275,16 +296,21 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
 static size_t site_count(const weir_filter *filter) { return SELF(filter)->slices; }
 
 static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
-    weir__describe_site(&SELF(filter)->sites[i], &SELF(filter)->counts[i], out);
+    vertical_filter *f = SELF(filter);
+    pthread_mutex_lock(&f->nest.sites[0].lock);
+    weir__describe_site(&f->sites[i], &f->counts[i], out);
+    pthread_mutex_unlock(&f->nest.sites[0].lock);
 }
 
 static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
     vertical_filter *f = SELF(filter);
+    pthread_rwlock_wrlock(&f->nest.gate);
     weir__lock_keys(f->locks);
     pthread_mutex_lock(&f->nest.sites[0].lock);
     f->sites[i].kind->put(&f->sites[i], state);
     pthread_mutex_unlock(&f->nest.sites[0].lock);
     weir__unlock_keys(f->locks);
+    pthread_rwlock_unlock(&f->nest.gate);
     weir__nest_wake(&f->nest);
 }
 
@@ -297,7 +323,7 @@ static void traffic(const weir_filter *filter, weir_traffic *out) {
 }
 
 static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {
-    const vertical_filter *f = SELF(filter);
+    vertical_filter *f = SELF(filter);
     weir_traffic t;
     traffic(filter, &t);
     weir__detail(each, context, "slices", "ranges that the places are spread over", "%zu", t.sites);
@@ -308,7 +334,9 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
                  "%.4f", t.fairness);
     weir__detail(each, context, "greatest_share", "load of the busiest slice", "%.4f", t.greatest);
     weir_filter_info whole;
+    pthread_mutex_lock(&f->nest.sites[0].lock);
     weir_filter_get_info(f->whole, &whole);
+    pthread_mutex_unlock(&f->nest.sites[0].lock);
     weir__detail(each, context, "fpr_one_lost", "false positive rate now if one site were lost",
                  "%.3g", weir__loss_rule_fpr(1, (double)f->slices, f->k, whole.fill, f->live));
     weir__detail(each, context, "fnr_one_lost", "repeats that would pass if one site were lost",

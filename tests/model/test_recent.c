@@ -342,7 +342,7 @@ static void window_of_records_forgets_on_time(bool renew) {
     const uint64_t window = 1000;
     recent_filter *f = make_recent(65536, 1e-6, 1);
     window_plan *plan = &f->window;
-    f->windowed = true;
+    f->base.windowed = true;
     weir__window_plan(plan, f->lines, 1e-6, window, renew);
     uint64_t came[KEYS] = {0}, wrong = 0, early = 0, late = 0, hits = 0;
     for (uint64_t i = 1; i <= 200000; i++) {

@@ -182,6 +182,72 @@ static void timers_can_be_cut(void **state) {
 
 /* Messages by the rule: distinct sites among the places, up to the first place
  * that is off. */
+/* A new key starts the timers that it shares with older ones again, and time passes for
+ * those who only ask. */
+static void cut_timers_are_those_of_the_whole(void **state) {
+    (void)state;
+    /* The composition keeps a line and some counters: the parts have the same cells. */
+    weir_filter *cut = make_filter("vertical:slices=4,memory=8448,fpr=5%,seed=6,of=(window:k=4,"
+                                   "layout=classic,length=700)");
+    weir_filter_info info;
+    weir_site_info site;
+    char spec[96];
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < 4; i++) {
+        weir_filter_get_site(cut, i, &site, NULL);
+        bytes += site.memory;
+    }
+    snprintf(spec, sizeof spec, "window:k=4,layout=classic,length=700,memory=%llu,fpr=5%%,seed=6",
+             (unsigned long long)(bytes + 63) / 64 * 64);
+    weir_filter *whole = make_filter(spec);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        uint64_t key = stream_key(5, i);
+        if (offer_one(cut, key) != offer_one(whole, key))
+            fail_msg("key %llu", (unsigned long long)i);
+    }
+    double fill = 0;
+    for (size_t i = 0; i < 4; i++) {
+        weir_filter_get_site(cut, i, &site, NULL);
+        fill += site.fill / 4;
+    }
+    weir_filter_get_info(whole, &info);
+    assert_true(fabs(fill - info.fill) < 0.02);
+    weir_filter_free(cut);
+    weir_filter_free(whole);
+
+    weir_filter *timed =
+        make_filter("vertical:slices=4,memory=64K,seed=6,of=(window:layout=classic,length=10s)");
+    uint64_t hash = 77, verdict;
+    int64_t times[] = {1000000000, 100000000000};
+    weir_batch first = {.count = 1, .hashes = &hash, .times = &times[0]};
+    weir_batch later = {.count = 1, .hashes = &hash, .times = &times[1]};
+    assert_int_equal(weir_filter_offer_batch(timed, &first, &verdict), 0);
+    assert_int_equal(weir_filter_test_batch(timed, &first, &verdict), 1);
+    assert_int_equal(weir_filter_test_batch(timed, &later, &verdict), 0);
+    weir_filter_free(timed);
+}
+
+/* Repeats that are NEW for want of a site do not count as keys: what is saved can be
+ * loaded, and the filter is not called overfull. */
+static void repeats_without_a_site_are_no_keys(void **state) {
+    (void)state;
+    weir_filter *f = make_filter("vertical:slices=4,memory=64K,fpr=1%,seed=1,of=(bloom)"), *again;
+    weir_filter_info info;
+    weir_error err;
+    const char *path = scratch_path("cut.weir");
+    for (uint64_t k = 0; k < 1000; k++) offer_one(f, test_word(1, k));
+    weir_filter_set_site(f, 2, WEIR_SITE_LOST, NULL);
+    for (int times = 0; times < 50; times++)
+        for (uint64_t k = 0; k < 1000; k++) offer_one(f, test_word(1, k));
+    weir_filter_set_site(f, 2, WEIR_SITE_ALIVE, NULL);
+    weir_filter_get_info(f, &info);
+    assert_false(info.overfull);
+    assert_int_equal(weir_filter_save(f, path, &err), WEIR_OK);
+    if (weir_filter_load(&again, path, &err)) fail_msg("%s", err.message);
+    weir_filter_free(again);
+    weir_filter_free(f);
+}
+
 static void messages_are_counted(void **state) {
     (void)state;
     weir_traffic t;
@@ -384,6 +450,10 @@ static void stopping_remembers_nothing(void **state) {
         weir_filter *f = make_filter(specs[s]);
         weir_filter_set_site(f, 1, WEIR_SITE_LOST, NULL);
         assert_true(weir_filter_offer_batch(f, &batch, verdicts) == WEIR_STOPPED);
+        unsigned undecided = 0;
+        for (uint64_t i = 0; i < 64; i++)
+            undecided += weir_filter_test(f, &i, sizeof i) == WEIR_UNDECIDED;
+        assert_true(undecided > 0);
         weir_filter_set_site(f, 1, WEIR_SITE_ALIVE, NULL);
         assert_int_equal(weir_filter_offer_batch(f, &batch, verdicts), 0);
         assert_int_equal(weir_filter_offer_batch(f, &batch, verdicts), 64);
@@ -458,6 +528,51 @@ static void doubt_removes_false_positives(void **state) {
     assert_true(wrong[0] > 500 && wrong[1] * 4 < wrong[0]);
 }
 
+/* In a tree of Bloom filters a key that came by is never forgotten, however much hits are
+ * doubted. */
+static void doubt_makes_no_false_negatives(void **state) {
+    (void)state;
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int down = 0; down < 3; down++) {
+            char spec[160];
+            snprintf(spec, sizeof spec,
+                     "tree:fanout=4,levels=3,mode=%s,down=%d,memory=84K,fpr=20%%,seed=2,"
+                     "of=(bloom:k=3,layout=classic)",
+                     sparse ? "sparse" : "dense", down);
+            weir_filter *f = make_filter(spec);
+            for (uint64_t k = 0; k < 4000; k++) offer_from(f, test_word(3, k), test_word(4, k));
+            for (uint64_t k = 0; k < 4000; k++)
+                assert_true(offer_from(f, test_word(3, k), test_word(5, k)));
+            weir_filter_free(f);
+        }
+}
+
+/* A repeat at another leaf does not make a window longer, whatever has the window. */
+static void trees_do_not_renew_windows(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "tree:memory=96K,seed=1,of=(window:length=10s)",
+        "tree:memory=96K,seed=1,of=(recent:window=10s)",
+        "tree:memory=96K,seed=1,of=(horizontal:of=(window:length=10s))",
+        "tree:memory=96K,seed=1,mode=sparse,of=(recent:window=10s)",
+    };
+    static const int64_t seconds[] = {1, 9, 14};
+    static const uint64_t producers[] = {0, 1, 1};
+    static const bool seen[] = {false, true, false};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        weir_filter *f = make_filter(specs[i]);
+        for (size_t j = 0; j < 3; j++) {
+            uint64_t hash = 99, verdict;
+            int64_t time = seconds[j] * 1000000000;
+            weir_batch one = {
+                .count = 1, .hashes = &hash, .times = &time, .producers = &producers[j]};
+            weir_filter_offer_batch(f, &one, &verdict);
+            if ((verdict & 1) != seen[j]) fail_msg("%s at %d s", specs[i], (int)seconds[j]);
+        }
+        weir_filter_free(f);
+    }
+}
+
 static void a_root_can_be_sliced(void **state) {
     (void)state;
     weir_filter *f = make_filter("tree:fanout=2,levels=2,memory=128K,fpr=1%,seed=2,of=(recent),"
@@ -498,6 +613,10 @@ static void bad_compositions_are_refused(void **state) {
         {"tree:fanout=256,levels=4", "more than 4096 nodes"},
         {"tree:fanout=16,levels=3,memory=64K", "too small for 273 parts"},
         {"tree:down=2", "below the leaves"},
+        {"tree:root=(bloom:memory=1M),of=(bloom)", "all parts have the same memory"},
+        {"tree:root=(window:length=1h),of=(bloom)", "must all have a window"},
+        {"horizontal:of=(horizontal:of=(recent:memory=1M))", "for the outermost"},
+        {"horizontal:slices=1025", "it goes from 1 to 1024"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         weir_filter *f;
@@ -509,6 +628,7 @@ static void bad_compositions_are_refused(void **state) {
     weir_filter *b = make_filter("horizontal:slices=3,memory=64K,seed=1");
     weir_error err;
     assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_MISMATCH);
+    assert_int_equal(weir_filter_set_site(a, 1, (weir_site_state)77, &err), WEIR_ERR_RANGE);
     weir_filter_free(a);
     weir_filter_free(b);
 }
@@ -539,6 +659,8 @@ int main(void) {
         cmocka_unit_test(the_rate_by_the_fill_is_what_is_measured),
         cmocka_unit_test(vertical_gives_the_verdicts_of_the_whole),
         cmocka_unit_test(timers_can_be_cut),
+        cmocka_unit_test(cut_timers_are_those_of_the_whole),
+        cmocka_unit_test(repeats_without_a_site_are_no_keys),
         cmocka_unit_test(messages_are_counted),
         cmocka_unit_test(lost_sites_cost_what_the_formulas_say),
         cmocka_unit_test(enough_sites_for_a_failure),
@@ -548,6 +670,8 @@ int main(void) {
         cmocka_unit_test(trees_agree_with_the_single_filter),
         cmocka_unit_test(producers_choose_leaves),
         cmocka_unit_test(doubt_removes_false_positives),
+        cmocka_unit_test(doubt_makes_no_false_negatives),
+        cmocka_unit_test(trees_do_not_renew_windows),
         cmocka_unit_test(a_root_can_be_sliced),
         cmocka_unit_test(bad_compositions_are_refused),
         cmocka_unit_test(memory_may_be_said_of_the_parts),

@@ -115,10 +115,61 @@ static void sites_may_fail_at_any_time(void **state) {
     }
 }
 
+/* Flickering sites; what they hold stays. */
+static void *flicker(void *argument) {
+    breaker *b = argument;
+    for (uint64_t i = 0; !atomic_load(b->done); i++) {
+        size_t site = test_word(31, i) % weir_filter_sites(b->filter);
+        weir_filter_set_site(b->filter, site, WEIR_SITE_LOST, NULL);
+        usleep(20);
+        weir_filter_set_site(b->filter, site, WEIR_SITE_ALIVE, NULL);
+        usleep(200);
+    }
+    return NULL;
+}
+
+/* Who stops or waits is never told that a known key is new, at whatever instant a site
+ * is lost. */
+static void to_stop_or_to_wait_loses_nothing(void **state) {
+    (void)state;
+    enum { KNOWN = 512, ENOUGH = 500, BATCHES_MOST = 10000000 };
+    static uint64_t hashes[KNOWN], verdicts[WEIR_VERDICT_WORDS(KNOWN)];
+    static const char *const specs[] = {
+        "horizontal:slices=4,memory=256K,seed=1,on-lost=stop",
+        "horizontal:slices=4,memory=256K,seed=1,on-lost=wait",
+        "vertical:slices=8,memory=256K,seed=1,of=(bloom),on-lost=stop",
+        "vertical:slices=8,memory=256K,seed=1,of=(bloom),on-lost=wait",
+        "tree:fanout=2,levels=3,memory=256K,seed=1,on-lost=stop",
+        "tree:fanout=2,levels=3,memory=256K,seed=1,on-lost=wait",
+    };
+    for (uint64_t i = 0; i < KNOWN; i++) hashes[i] = test_word(34, i);
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        weir_filter *f = make_filter(specs[s]);
+        weir_batch batch = {.count = KNOWN, .hashes = hashes};
+        assert_int_equal(weir_filter_offer_batch(f, &batch, verdicts), 0);
+        atomic_bool done = false;
+        breaker b = {f, &done};
+        pthread_t thread;
+        unsigned answered = 0;
+        assert_int_equal(pthread_create(&thread, NULL, flicker, &b), 0);
+        for (unsigned i = 0; i < BATCHES_MOST && answered < ENOUGH; i++) {
+            size_t seen = weir_filter_offer_batch(f, &batch, verdicts);
+            if (seen == WEIR_STOPPED) continue;
+            if (seen != KNOWN) fail_msg("%s: %zu of %d", specs[s], seen, KNOWN);
+            answered++;
+        }
+        atomic_store(&done, true);
+        pthread_join(thread, NULL);
+        assert_int_equal(answered, ENOUGH);
+        weir_filter_free(f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_those_who_race_one_is_told_new),
         cmocka_unit_test(sites_may_fail_at_any_time),
+        cmocka_unit_test(to_stop_or_to_wait_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

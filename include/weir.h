@@ -729,7 +729,7 @@ typedef struct {
 typedef struct {
     bool vertical, best;
     unsigned k, live; /* by places: of a key; of these to live for SEEN */
-    double keys;      /* that fit: at most 1% of them are pushed out */
+    double keys;      /* that fit: at most a few in a hundred are pushed out */
     double messages;  /* to sites for a repeat, on average; a new key costs up to twice that */
     double fpr;       /* while all are there */
     double fpr_lost, fnr_lost; /* while sites are lost */

@@ -46,11 +46,12 @@ static weir_sites_choice by_places(const weir_sites_question *q, unsigned k, uns
     return c;
 }
 
-/* Lines of `recent` have room for keys of two bits above the least, and a line gets a
+/* Lines of `recent` have room for keys of some bits above the least, and a line gets a
  * Poisson number of them: how many on average, so that one in a hundred finds no room.
- * The normal distribution is near enough for a plan. */
+ * The normal distribution is near enough for a plan; with three bits at most four in a
+ * hundred were pushed out in slices of 16K and more. */
 static double keys_a_line(double fpr) {
-    double room = WEIR__LINE * 8 / (log2(1 / fpr) + 2), low = 0, high = room;
+    double room = WEIR__LINE * 8 / (log2(1 / fpr) + 3), low = 0, high = room;
     for (int i = 0; i < 60; i++) {
         double mean = 0.5 * (low + high), z = (room - mean) / sqrt(mean);
         double without = exp(-0.5 * z * z) / sqrt(2 * M_PI) - 0.5 * z * erfc(z / M_SQRT2);

@@ -293,7 +293,8 @@ static void messages_are_counted(void **state) {
 
 /* Rates on fresh keys and on repeats with some sites lost. */
 static void measure(weir_filter *f, uint64_t known, size_t lost, double *fpr, double *fnr) {
-    for (size_t i = 0; i < lost; i++) weir_filter_set_site(f, i * 5, WEIR_SITE_LOST, NULL);
+    for (size_t i = 0; i < lost; i++)
+        weir_filter_set_site(f, i * 5 % weir_filter_sites(f), WEIR_SITE_LOST, NULL);
     size_t wrong_seen = 0, wrong_new = 0;
     for (uint64_t i = 0; i < KEYS; i++) {
         wrong_seen += test_one(f, test_word(77, i));
@@ -350,6 +351,41 @@ static void lost_sites_cost_what_the_formulas_say(void **state) {
 
 /* The example of the paper: at most 15% with 4 lost sites takes more than 30
  * horizontal slices and fewer than 20 vertical ones; both solve their equation. */
+/* The plan for sites, tried: as many keys as it says, as many sites lost, and rates that
+ * are no worse. */
+static void sites_do_as_planned(void **state) {
+    (void)state;
+    static const weir_sites_question questions[] = {
+        {.sites = 8, .lost = 2, .memory = 128 << 10, .fpr = 0.01, .fnr = 0.01},
+        {.sites = 16, .lost = 1, .memory = 256 << 10, .fpr = 0.1, .fnr = 0.01},
+        {.sites = 4, .lost = 3, .memory = 64 << 10, .fpr = 0.001, .fnr = 0.3},
+    };
+    for (size_t i = 0; i < 2 * sizeof questions / sizeof *questions; i++) {
+        const weir_sites_question *q = &questions[i / 2];
+        weir_sites_choice across, down, *c = i % 2 ? &down : &across;
+        char of[64] = "recent", live[32] = "", spec[200];
+        assert_int_equal(weir_plan_sites(q, &across, &down, NULL), WEIR_OK);
+        assert_true(c->fpr_lost <= q->fpr * 1.0001 && c->keys > 1000);
+        if (c->vertical) {
+            snprintf(of, sizeof of, "bloom:k=%u,capacity=%.0f", c->k, c->keys);
+            snprintf(live, sizeof live, ",live=%u", c->live);
+        }
+        snprintf(spec, sizeof spec, "%s:slices=%.0f,memory=%llu,fpr=%g,seed=5,of=(%s)%s",
+                 c->vertical ? "vertical" : "horizontal", q->sites, (unsigned long long)q->memory,
+                 q->fpr, of, live);
+        weir_filter *f = make_filter(spec);
+        uint64_t keys = (uint64_t)c->keys;
+        double fpr, fnr;
+        for (uint64_t k = 0; k < keys; k++) offer_one(f, test_word(5, k));
+        measure(f, keys, (size_t)q->lost, &fpr, &fnr);
+        double pushed_out = c->vertical ? 0 : 0.05;
+        if (fpr > q->fpr + 5 * sqrt(q->fpr / KEYS) ||
+            fnr > c->fnr_lost + pushed_out + 5 * sqrt(c->fnr_lost / KEYS))
+            fail_msg("%s: fpr %g, fnr %g, planned %g", spec, fpr, fnr, c->fnr_lost);
+        weir_filter_free(f);
+    }
+}
+
 static void enough_sites_for_a_failure(void **state) {
     (void)state;
     double across = weir__loss_horizontal_sites(4, 0.02, 0.15);
@@ -663,6 +699,7 @@ int main(void) {
         cmocka_unit_test(repeats_without_a_site_are_no_keys),
         cmocka_unit_test(messages_are_counted),
         cmocka_unit_test(lost_sites_cost_what_the_formulas_say),
+        cmocka_unit_test(sites_do_as_planned),
         cmocka_unit_test(enough_sites_for_a_failure),
         cmocka_unit_test(sites_come_back),
         cmocka_unit_test(a_site_may_be_of_any_kind),

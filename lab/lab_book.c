@@ -1,7 +1,7 @@
 /* lab_book.c - the results of a folder, as lines of text.
  *
- *     weir-lab 1
- *     CODE EXPERIMENT quick|full CASE SEED ROWS COLUMNS VALUE VALUE ...
+ *     weir-lab 2
+ *     CODE EXPERIMENT quick|full CASE SEED SECONDS ROWS COLUMNS VALUE VALUE ...
  *
  * A line is appended with one write when its unit is done, so a run may end at
  * any instant: a last line that is not whole is passed over. CODE stands for the
@@ -25,7 +25,7 @@
 #include "lab_result.h"
 #include "lab_rng.h"
 
-static const char head[] = "weir-lab 1\n";
+static const char head[] = "weir-lab 2\n";
 
 struct lab_book {
     int fd;
@@ -97,8 +97,9 @@ static bool parse_line(lab_book *book, const char *line) {
     int used = 0;
     lab_entry *entry = new_entry(book);
     if (!entry) return false;
-    if (sscanf(line, "%16s %47s %5s %zu %" SCNu64 " %zu %zu%n", code, entry->experiment, size,
-               &entry->index, &entry->seed, &entry->rows, &entry->columns, &used) != 7)
+    if (sscanf(line, "%16s %47s %5s %zu %" SCNu64 " %lf %zu %zu%n", code, entry->experiment, size,
+               &entry->index, &entry->seed, &entry->seconds, &entry->rows, &entry->columns,
+               &used) != 8)
         return false;
     if (entry->columns > LAB_MOST_COLUMNS || !entry->rows || entry->rows > 1000000) return false;
     if (!is_current(entry->experiment, code)) {
@@ -208,9 +209,9 @@ weir_status lab_book_add(lab_book *book, const lab_unit *unit, weir_error *err) 
     size_t length = 0, columns = lab_column_count(unit->experiment);
     FILE *text = open_memstream(&line, &length);
     if (!text) return lab_error(err, WEIR_ERR_MEMORY, -1, "out of memory");
-    fprintf(text, "%s %s %s %zu %" PRIu64 " %zu %zu", lab_code_of(unit->experiment, code),
+    fprintf(text, "%s %s %s %zu %" PRIu64 " %.3f %zu %zu", lab_code_of(unit->experiment, code),
             unit->experiment->name, unit->full ? "full" : "quick", unit->index, unit->seed,
-            unit->rows, columns);
+            unit->seconds, unit->rows, columns);
     for (size_t i = 0; i < unit->rows * columns; i++) fprintf(text, " %.17g", unit->values[i]);
     weir_status status = WEIR_OK;
     if (fclose(text) || !line) {

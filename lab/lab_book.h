@@ -12,6 +12,7 @@ typedef struct {
     bool full;
     size_t index; /* of the case */
     uint64_t seed;
+    double seconds; /* of a processor that it took */
     size_t rows, columns;
     double *values; /* rows x columns */
 } lab_entry;

@@ -92,7 +92,8 @@ typedef struct {
     weir_error error;
     double *values; /* rows so far */
     size_t rows, room;
-    uint64_t ticked; /* progress told so far, in the units of cost */
+    double seconds;  /* of a processor that it took */
+    uint64_t ticked; /* progress told so far, in nanoseconds */
     lab_work *work;
 } lab_unit;
 
@@ -163,7 +164,9 @@ struct lab_experiment {
     lab_verdict quick_expected, full_expected; /* worse than this is a regression */
     bool alone;                                /* measures time: no other unit beside it */
     weir_status (*run)(lab_unit *unit);
-    /* What a unit costs (default: size) and the memory it needs (default: little). */
+    /* What a unit costs (default: size), with the nanoseconds of one of that on the machine
+     * where it was measured (default: 100), and the memory it needs (default: little). */
+    double ns;
     double (*cost)(const lab_case *c, double size, double scale);
     double (*memory)(const lab_case *c, double size, double scale);
 };

@@ -68,6 +68,7 @@ static bool gather_case(lab_result *r, const lab_book *book, size_t c) {
         if (!cells->rows && !start_cells(cells, entry)) return false;
         if (entry->rows != cells->rows) break;
         cells->seeds++;
+        r->seconds += entry->seconds;
         for (size_t i = 0; i < cells->rows * r->column_count; i++)
             add_value(&cells->mean[i], &cells->sd[i], entry->values[i], cells->seeds);
     }

@@ -15,6 +15,7 @@ struct lab_result {
     bool full;
     size_t case_count, column_count;
     unsigned seeds; /* the most that any case has */
+    double seconds; /* of a processor that its units took */
     lab_cells *cells;
 };
 

@@ -29,7 +29,7 @@ struct lab_work {
     lab_unit *units;
     size_t count, next, last; /* units next..last-1 are free to take */
     unsigned running;
-    atomic_uint_least64_t done; /* progress, in the units of cost */
+    atomic_uint_least64_t done; /* nanoseconds of a processor, about */
     uint64_t total;
     atomic_bool stop;
     const char *now; /* the experiment that was begun last */
@@ -63,17 +63,22 @@ weir_status lab_emit(lab_unit *unit, const double *values) {
     return WEIR_OK;
 }
 
+static double nanoseconds(const lab_experiment *e, double cost) {
+    return cost * (e->ns > 0 ? e->ns : 100);
+}
+
 static uint64_t cost_of(const lab_unit *unit) {
     const lab_experiment *e = unit->experiment;
     double cost = e->cost ? e->cost(unit->c, unit->size, unit->scale) : unit->size;
-    return cost >= 1 ? (uint64_t)cost : 1;
+    return cost >= 1 ? (uint64_t)nanoseconds(e, cost) : 1;
 }
 
 bool lab_tick(lab_unit *unit, uint64_t records) {
     uint64_t left = cost_of(unit) - unit->ticked;
-    if (records > left) records = left; /* costs are estimates */
-    unit->ticked += records;
-    atomic_fetch_add(&unit->work->done, records);
+    uint64_t more = (uint64_t)nanoseconds(unit->experiment, (double)records);
+    if (more > left) more = left; /* costs are estimates */
+    unit->ticked += more;
+    atomic_fetch_add(&unit->work->done, more);
     return !atomic_load(&unit->work->stop);
 }
 
@@ -106,6 +111,13 @@ static void finish_unit(lab_work *work, lab_unit *unit, weir_status status) {
     unit->values = NULL;
 }
 
+/* Of a processor, by this thread. */
+static double thread_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void *work_on_units(void *context) {
     lab_work *work = context;
     pthread_mutex_lock(&work->lock);
@@ -113,7 +125,9 @@ static void *work_on_units(void *context) {
         lab_unit *unit = &work->units[work->next++];
         work->now = unit->experiment->name;
         pthread_mutex_unlock(&work->lock);
+        double start = thread_seconds();
         weir_status status = unit->experiment->run(unit);
+        unit->seconds = thread_seconds() - start;
         atomic_fetch_add(&work->done, cost_of(unit) - unit->ticked);
         pthread_mutex_lock(&work->lock);
         finish_unit(work, unit, status);
@@ -334,9 +348,10 @@ static weir_status conclude(const lab_session *s, const lab_book *book, const la
     } else {
         char numbers[48] = "";
         if (j.numbers) snprintf(numbers, sizeof numbers, "%u/%u numbers ", j.within, j.numbers);
-        fprintf(out, "%-20s %-11s %s%u/%u claims%s%s%s\n", e->name, lab_verdict_text(j.verdict),
-                numbers, j.held, j.claims, whole ? "" : "; cases are missing",
-                worse ? "; worse than expected: " : "", worse ? lab_verdict_text(expected) : "");
+        fprintf(out, "%-20s %-11s %s%u/%u claims in %.1fs%s%s%s\n", e->name,
+                lab_verdict_text(j.verdict), numbers, j.held, j.claims, result->seconds,
+                whole ? "" : "; cases are missing", worse ? "; worse than expected: " : "",
+                worse ? lab_verdict_text(expected) : "");
         outcome->experiments++;
     }
     status = lab_write_result(s, result, draw, err);

@@ -277,7 +277,8 @@ void lab_table_json(const lab_result *r, FILE *out) {
     lab_json_text(r->experiment->name, out);
     fprintf(out, ", \"size\": \"%s\", \"seeds\": %u, \"verdict\": \"%s\"",
             r->full ? "full" : "quick", r->seeds, lab_verdict_text(j.verdict));
-    fprintf(out, ", \"numbers\": %u, \"within\": %u,\n \"claims\": [", j.numbers, j.within);
+    fprintf(out, ", \"seconds\": %.3f, \"numbers\": %u, \"within\": %u,\n \"claims\": [",
+            r->seconds, j.numbers, j.within);
     for (const lab_claim *claim = r->experiment->claims; claim && claim->text; claim++) {
         bool holds = lab_claim_holds(r, claim, &words);
         fprintf(out, "%s{\"holds\": %s, \"claim\": ", first ? "" : ",\n  ",

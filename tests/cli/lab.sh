@@ -126,7 +126,7 @@ trouble_like no-folder "lab: cannot make the folder '/proc/x': *" lab run --out 
 [[ ! -e x ]] && ok nothing-made || no nothing-made "x"
 mkdir old; echo "weir-lab 99" >old/results
 trouble other-format "lab: 'old/results' was written by another version of weir lab; name another folder with --out, or remove it" lab run --out old thesis-3.1
-printf 'weir-lab 1\n0123456789abcdef thesis-3.1 quick 0 1 1 3 1 2 3\n' >old/results
+printf 'weir-lab 2\n0123456789abcdef thesis-3.1 quick 0 1 0.5 1 3 1 2 3\n' >old/results
 trouble other-code "lab: all 1 results in 'old' are of other versions of the code; run 'weir lab run' again" lab report --out old
 run lab run --out old thesis-3.1; is other-code-run 0 $rc
 is other-code-said "weir: lab: 1 results in 'old' are of other versions of the code and are not used" "$(head -1 err)"

@@ -45,7 +45,7 @@ static void set_up(double y, double sd, unsigned seeds) {
     cells[0] = (lab_cells){1, seeds, mean_0, sd_0};
     cells[1] = (lab_cells){2, seeds, mean_1, sd_1};
     cells[2] = (lab_cells){0};
-    result = (lab_result){&example, false, 3, 2, seeds, cells};
+    result = (lab_result){&example, false, 3, 2, seeds, 0, cells};
     shape_holds = number_holds = true;
 }
 
@@ -162,6 +162,7 @@ static void add(lab_book *book, uint64_t seed, double *values, size_t rows) {
     lab_unit unit = {.experiment = lab_experiment_at(0),
                      .c = &lab_experiment_at(0)->cases[0],
                      .seed = seed,
+                     .seconds = 1.25,
                      .values = values,
                      .rows = rows};
     if (lab_book_add(book, &unit, &err)) fail_msg("%s", err.message);
@@ -186,6 +187,7 @@ static void results_come_back_to_the_bit(void **state) {
     const lab_entry *entry = lab_book_find(book, e, false, 0, 1);
     assert_non_null(entry);
     assert_int_equal(entry->rows, 3);
+    assert_true(entry->seconds == 1.25);
     for (size_t i = 0; i < 3 * columns_of; i++)
         assert_true(entry->values[i] == values[i] || (isnan(entry->values[i]) && i == 1));
     assert_null(lab_book_find(book, e, true, 0, 1));
@@ -211,7 +213,7 @@ static void a_line_cut_short_is_passed_over(void **state) {
     assert_int_equal(lab_book_open(&book, folder, true, &err), WEIR_OK);
     add(book, 1, values, 1);
     lab_book_close(book);
-    append("0123456789abcdef thesis-3.1 quick 0 2 1 3 1.0 2.");
+    append("0123456789abcdef thesis-3.1 quick 0 2 0.5 1 3 1.0 2.");
     assert_int_equal(lab_book_open(&book, folder, true, &err), WEIR_OK);
     assert_int_equal(lab_book_count(book), 1);
     add(book, 2, values, 1); /* begins a line of its own */
@@ -229,7 +231,7 @@ static void other_versions_are_told_apart(void **state) {
     weir_error err = {0};
     make_folder();
     assert_int_equal(lab_book_open(&book, folder, false, &err), WEIR_ERR_IO);
-    append("weir-lab 1\n0123456789abcdef thesis-3.1 quick 0 1 1 3 1 2 3\n");
+    append("weir-lab 2\n0123456789abcdef thesis-3.1 quick 0 1 0.5 1 3 1 2 3\n");
     assert_int_equal(lab_book_open(&book, folder, false, &err), WEIR_OK);
     assert_int_equal(lab_book_count(book), 0);
     assert_int_equal(lab_book_stale(book), 1);
@@ -238,7 +240,7 @@ static void other_versions_are_told_apart(void **state) {
     assert_int_equal(lab_book_open(&book, folder, true, &err), WEIR_ERR_CORRUPT);
     assert_non_null(strstr(err.message, "line 3"));
     unlink(path);
-    append("weir-lab 2\nwhatever\n");
+    append("weir-lab 1\nwhatever\n");
     assert_int_equal(lab_book_open(&book, folder, true, &err), WEIR_ERR_VERSION);
     remove_folder();
 }

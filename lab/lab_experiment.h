@@ -31,7 +31,7 @@
 /* Computed, never typed: lab_result.c says how. */
 typedef enum { LAB_DIFFERS, LAB_SAME_SHAPE, LAB_REPRODUCED } lab_verdict;
 
-enum { LAB_MOST_COLUMNS = 16, LAB_PARAMS = 6, LAB_MOST_FIGURES = 4 };
+enum { LAB_MOST_COLUMNS = 24, LAB_PARAMS = 6, LAB_MOST_FIGURES = 4 };
 
 typedef struct {
     const char *name;  /* in the CSV: "fnr_sbf" */
@@ -121,6 +121,7 @@ double lab_mean(const lab_result *result, size_t c, int row, const char *column)
 double lab_spread(const lab_result *result, size_t c, int row, const char *column);
 
 size_t lab_cases(const lab_result *result);
+unsigned lab_seeds(const lab_result *result, size_t c);
 const lab_case *lab_case_at(const lab_result *result, size_t c);
 size_t lab_rows(const lab_result *result, size_t c);
 

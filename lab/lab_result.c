@@ -136,6 +136,8 @@ double lab_spread(const lab_result *r, size_t c, int row, const char *column) {
     return cell < 0 ? NAN : lab_half_interval(r->cells[c].sd[cell], r->cells[c].seeds);
 }
 
+unsigned lab_seeds(const lab_result *r, size_t c) { return r->cells[c].seeds; }
+
 size_t lab_cases(const lab_result *r) { return r->case_count; }
 
 const lab_case *lab_case_at(const lab_result *r, size_t c) { return &r->experiment->cases[c]; }

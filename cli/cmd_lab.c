@@ -9,6 +9,7 @@
 #include "lab.h"
 #include "opts.h"
 #include "progress.h"
+#include "reading.h"
 
 enum {
     LAB_FULL = 1,
@@ -30,6 +31,8 @@ typedef struct {
     lab_session session;
     bool json;
     lab_stream_call stream;
+    reading from; /* how a file is read */
+    bool reads;   /* an option of it was given */
     progress_mode progress;
 } lab_call;
 
@@ -102,6 +105,10 @@ static int write_stream(lab_call *call, int count, char **operands) {
     weir_error err;
     if (count != 1)
         return cli_error("name one stream, such as 'weir lab stream zipf:n=1M,s=1,domain=100K'");
+    lab_reading how = {call->from.in, call->from.on_missing == DO_FAIL,
+                       call->from.on_bad == DO_FAIL};
+    if (reading_settle(&call->from, 0, NULL) != EXIT_DONE) return EXIT_TROUBLE;
+    call->stream.reading = call->reads ? &how : NULL;
     call->stream.spec = operands[0];
     weir_status status = lab_write_stream(&call->session, &call->stream, &err);
     progress_clear();
@@ -176,14 +183,15 @@ static int take_option(lab_call *call, int id, const char *value) {
         call->progress = PROGRESS_OFF;
         break;
     default:
-        break;
+        call->reads = true;
+        code = reading_option(&call->from, id, value);
     }
     return code;
 }
 
 static int run_lab(int argc, char **argv) {
     opt_parser parser;
-    lab_call call = {.stream = {.seed = 1, .memory = 256 << 20}};
+    lab_call call = {.stream = {.seed = 1, .memory = 256 << 20}, .from = reading_defaults()};
     call.session = (lab_session){.out = "lab-results",
                                  .stop = &stop_signal,
                                  .progress = show_progress,
@@ -198,6 +206,9 @@ static int run_lab(int argc, char **argv) {
     if (!parser.operands) return cli_error("say what to do: weir lab list, run, report or stream");
     int action;
     if (!opt_is_choice(argv[0], ACTIONS, &action)) return opt_complain("action", argv[0], ACTIONS);
+    if (call.reads && action != 3)
+        return cli_error(
+            "the options of records and keys go with 'weir lab stream file:path=FILE'");
     catch_signals();
     switch (action) {
     case 0:
@@ -236,6 +247,9 @@ static const opt_entry lab_table[] = {
     {LAB_MEMORY, "memory", 0, OPT_VALUE, "SIZE", NULL, "256M", "Streams", false,
      "The most that finding the truth may take, besides one bit a record.",
      "What does not fit is sorted on disk, in `$TMPDIR` or /tmp: 16 bytes a record."},
+    READ_RECORD_ROWS,
+    READ_KEY_ROWS,
+    READ_UNJUDGED_ROWS("What passes is left out of the stream, as what is dropped."),
     {LAB_PROGRESS, "progress", 0, OPT_FLAG, NULL, NULL, NULL, "Messages", false,
      "Show progress even if standard error is not a terminal.", NULL},
     {LAB_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, "Messages", true,
@@ -271,7 +285,8 @@ static const opt_section lab_sections[] = {
      "= records:n=,d=,least=,share=\nRecords of d attributes; a share of them are near-copies of "
      "another, in `least` to d attributes. Says how many pairs agree in how many.\n\n"
      "= file:path=,columns=,split=\nThe hashes of the lines of a file or of columns (4, 2-5, 1+7), "
-     "split by tab or space.\n\n"
+     "split by tab or space. Or, with `--format`, `--key` and the other options of records and "
+     "keys, the hashes of the keys that `weir dedup` would compare.\n\n"
      "= weblog, repo_urls, ...\nThe real streams, from `WEIR_DATA`: also trending, "
      "recommendations, "
      "block_trace, flows, package_titles."},

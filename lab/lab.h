@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lab_keys.h"
 #include "weir.h"
 
 typedef struct {
@@ -49,7 +50,8 @@ weir_status lab_report(const lab_session *session, char *page, size_t size, lab_
                        weir_error *err);
 
 typedef struct {
-    const char *spec; /* lab_stream.h has the kinds; also "records:..." */
+    const char *spec;           /* lab_stream.h has the kinds; also "records:..." */
+    const lab_reading *reading; /* how to read a file; NULL: by its spec */
     uint64_t seed;
     uint64_t limit;  /* stop after so many records; 0: all */
     bool truth;      /* a 1 before the first record of each id, a 0 before the others */

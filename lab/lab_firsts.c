@@ -204,7 +204,7 @@ weir_status lab_firsts_from_disk(lab_firsts **out, const lab_firsts_plan *plan, 
     sorting s = {.plan = plan};
     lab_stream *stream;
     *out = NULL;
-    weir_status status = lab_stream_new(&stream, plan->spec, plan->seed, err);
+    weir_status status = lab_stream_read(&stream, plan->spec, plan->seed, plan->reading, err);
     if (status) return status;
     status = sort_out(&s, stream, err);
     lab_stream_free(stream);

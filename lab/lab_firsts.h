@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lab_keys.h"
 #include "weir.h"
 
 typedef struct lab_firsts lab_firsts;
@@ -24,6 +25,7 @@ void lab_firsts_free(lab_firsts *firsts);
 typedef struct {
     const char *spec;
     uint64_t seed;
+    const lab_reading *reading; /* of a file; or NULL */
     uint64_t memory;
     const char *folder;
     bool (*progress)(void *context, const char *what, uint64_t done, uint64_t total);

@@ -207,11 +207,17 @@ static weir_status parse_columns(const char *text, lab_recipe *r, weir_error *er
 static weir_status file_open(lab_stream *s, weir_error *err) {
     lab_recipe recipe = {0, 0, 0, s->set.split ? ' ' : '\t', 0};
     if (!*s->set.path) return lab_error(err, WEIR_ERR_SPEC, -1, "file needs path=");
+    if (s->reading && (*s->set.columns || s->set.split))
+        return lab_error(err, WEIR_ERR_SPEC, -1,
+                         "columns= and split= do not go with the options of records and keys; take "
+                         "--format and --key");
+    if (s->reading) return lab_keys_new(&s->keys, s->set.path, s->reading, err);
     weir_status status = parse_columns(s->set.columns, &recipe, err);
     return status ? status : lab_file_new(&s->file, s->set.path, &recipe, err);
 }
 
 static size_t file_next(lab_stream *s, uint64_t *ids, size_t n) {
+    if (s->keys) return lab_keys_next(s->keys, ids, n);
     return lab_file_next(s->file, ids, s->tags, n);
 }
 
@@ -341,6 +347,9 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
     if (!real) s->kind = find_kind(spec);
     else s->kind = real->recipe.pages == LAB_REQUESTS ? &request_kind : &real_kind;
     if (!s->kind) return lab_error(err, WEIR_ERR_SPEC, 0, "no stream is called '%s'", spec);
+    if (s->reading && s->kind != find_kind("file"))
+        return lab_error(err, WEIR_ERR_SPEC, 0,
+                         "the options of records and keys go with file:path=, not with '%s'", spec);
     if (real)
         return options
                    ? lab_error(err, WEIR_ERR_SPEC, options - spec, "'%s' takes no options", spec)
@@ -358,6 +367,11 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
 }
 
 weir_status lab_stream_new(lab_stream **out, const char *spec, uint64_t seed, weir_error *err) {
+    return lab_stream_read(out, spec, seed, NULL, err);
+}
+
+weir_status lab_stream_read(lab_stream **out, const char *spec, uint64_t seed,
+                            const lab_reading *reading, weir_error *err) {
     *out = NULL;
     lab_stream *s = calloc(1, sizeof *s);
     char *copy = strdup(spec);
@@ -368,6 +382,7 @@ weir_status lab_stream_new(lab_stream **out, const char *spec, uint64_t seed, we
     }
     s->set.s = -1; /* 0 is an exponent */
     s->seed = seed;
+    s->reading = reading;
     s->places = lab_rng_of(seed, 1);
     s->labels = lab_rng_of(seed, 2);
     status = parse_spec(s, copy, err);
@@ -381,6 +396,7 @@ done:
 void lab_stream_free(lab_stream *s) {
     if (!s) return;
     lab_file_free(s->file);
+    lab_keys_free(s->keys);
     free(s);
 }
 
@@ -392,13 +408,14 @@ const char *lab_stream_tag(const lab_stream *s) { return s->kind->tag; }
 
 size_t lab_stream_next_tagged(lab_stream *s, uint64_t *ids, uint64_t *tags, size_t n) {
     s->tags = tags;
-    if (!s->file && n > s->set.n - s->drawn) n = (size_t)(s->set.n - s->drawn);
+    if (!s->file && !s->keys && n > s->set.n - s->drawn) n = (size_t)(s->set.n - s->drawn);
     size_t got = n ? s->kind->next(s, ids, n) : 0;
     s->drawn += got;
     return got;
 }
 
 weir_status lab_stream_check(const lab_stream *s, weir_error *err) {
+    if (s->keys) return lab_keys_check(s->keys, err);
     return s->file ? lab_file_check(s->file, err) : WEIR_OK;
 }
 

@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lab_keys.h"
 #include "weir.h"
 
 typedef struct lab_stream lab_stream;
@@ -42,6 +43,11 @@ typedef struct lab_stream lab_stream;
 /* Fails with WEIR_ERR_SPEC, WEIR_ERR_RANGE, WEIR_ERR_MEMORY, or WEIR_ERR_IO when
  * a file is absent; *out is then NULL. */
 weir_status lab_stream_new(lab_stream **out, const char *spec, uint64_t seed, weir_error *err);
+
+/* The same, but a file is read as dedup does (lab_keys.h), in place of columns and split.
+ * Fails with WEIR_ERR_SPEC if the stream is no file. NULL: as lab_stream_new(). */
+weir_status lab_stream_read(lab_stream **out, const char *spec, uint64_t seed,
+                            const lab_reading *reading, weir_error *err);
 void lab_stream_free(lab_stream *stream);
 
 /* Write the next ids, at most n; fewer only at the end, 0 past it. */

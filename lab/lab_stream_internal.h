@@ -53,6 +53,8 @@ struct lab_stream {
     uint64_t leaf, left, due;           /* finest interval: number, positions and arrivals left */
     uint64_t below[STREAM_MOST_LEVELS]; /* importance: sum of the weights of levels 1..i */
     lab_file *file;
+    lab_keys *keys;
+    const lab_reading *reading; /* NULL: files are read by columns and split */
 };
 
 /* Ends with a name of NULL. */

@@ -119,6 +119,7 @@ static weir_status find_truth(writing *w, const lab_stream_call *call, weir_erro
     if (universe && universe / 8 <= call->memory) return lab_firsts_new(&w->firsts, universe, err);
     lab_firsts_plan plan = {.spec = call->spec,
                             .seed = call->seed,
+                            .reading = call->reading,
                             .memory = call->memory,
                             .progress = tell_sorting,
                             .context = (void *)w->session};
@@ -161,7 +162,7 @@ weir_status lab_write_stream(const lab_session *s, const lab_stream_call *call, 
     writing w = {.session = s};
     if (!strncmp(call->spec, "records", 7) && (!call->spec[7] || call->spec[7] == ':'))
         return write_records(s, call, err);
-    weir_status status = lab_stream_new(&w.stream, call->spec, call->seed, err);
+    weir_status status = lab_stream_read(&w.stream, call->spec, call->seed, call->reading, err);
     if (status) return status;
     w.total = smaller(lab_stream_length(w.stream), call->limit);
     double digits = (double)digits_of(lab_stream_universe(w.stream)) + 1;

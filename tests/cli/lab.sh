@@ -110,6 +110,19 @@ run lab stream uniform:n=20K,universe=1G --truth --memory 1M
 is stream-truth-disk 0 "$(awk '(!seen[$2]++) != $1' out | wc -l)"
 run lab stream records:n=256,d=4,share=50%; is stream-records-code 0 $rc; is stream-records 256 "$(awk 'NF == 4' out | wc -l)"
 grep -q 'pairs that agree in exactly so many attributes: 1: ' err && ok stream-pairs || no stream-pairs "$(cat err)"
+printf 'id,user\n1,Ann\n2,"ann "\n3,bob\n4\n5,ann\n' >file.csv
+run lab stream file:path=file.csv --format csv --header --key user --trim --ignore-case --truth
+is stream-keys "1 0 1 0" "$(cut -f1 out | xargs)"; is stream-keys-distinct 2 "$(cut -f2 out | sort -u | wc -l)"
+run lab stream file:path=file.csv --format csv --header --key user; is stream-keys-plain 4 "$(sort -u out | wc -l)"
+is stream-keys-lines "$("$WEIR" lab stream file:path=file.csv | xargs)" "$("$WEIR" lab stream file:path=file.csv --format lines | xargs)"
+printf '{"u":"\\u0041"}\n{"u":"A"}\n{"v":1}\n' >file.json
+run lab stream file:path=file.json --format json --key .u --truth; is stream-keys-json "1 0" "$(cut -f1 out | xargs)"
+trouble stream-keys-missing "lab: record 5 of 'file.csv' (at byte 29): the row has too few columns for the key (byte 30)" \
+  lab stream file:path=file.csv --format csv --header --key user --on-missing fail
+trouble stream-keys-drawn "lab: the options of records and keys go with file:path=, not with 'zipf'" lab stream zipf:n=3,s=1,domain=3 --trim
+trouble stream-keys-both "lab: columns= and split= do not go with the options of records and keys; take --format and --key" \
+  lab stream file:path=file.csv,columns=2 --format csv
+trouble stream-keys-run "lab: the options of records and keys go with 'weir lab stream file:path=FILE'" lab run --trim
 "$WEIR" lab stream uniform:n=1G,universe=1G 2>err | head -1 >/dev/null; is stream-pipe "" "$(cat err)"
 
 # --- bad input --------------------------------------------------------------------------------------

@@ -123,12 +123,19 @@ static double at_least(unsigned d, unsigned need, double p) {
     return sum;
 }
 
+/* Every estimate asks for it, and mostly for the same one again. */
 double weir__median_reach(unsigned depth, double chance) {
+    static _Thread_local struct { double chance, reach; } last[WEIR__DEPTH_MOST + 1];
     double low = 0, high = 1;
+    if (depth <= WEIR__DEPTH_MOST && last[depth].chance == chance) return last[depth].reach;
     for (int i = 0; i < 60; i++) {
         double p = (low + high) / 2;
         if (at_least(depth, (depth + 1) / 2, p) > chance) high = p;
         else low = p;
+    }
+    if (depth <= WEIR__DEPTH_MOST) {
+        last[depth].chance = chance;
+        last[depth].reach = 1 / sqrt(low);
     }
     return 1 / sqrt(low);
 }

@@ -25,9 +25,10 @@
  * Layout     `most` parts: the cells of a filter, then its state words, as they are after
  *            each batch.
  * Source     Koloniari, Ntarmos, Pitoura, Souravlias, "One is Enough", section 5. We
- *            differ: the density is looked at each time that 1/128 of the capacity has
- *            come in, and a filter counts as full at 85% of its rate then, since the
- *            rate grows as the k-th power; and the number of filters is bounded.
+ *            differ: each time that 1/128 of the capacity has come in we look which filters
+ *            are over and how dense the newest is, and it counts as full at 85% of its
+ *            rate then, since the rate grows as the k-th power; and the number of
+ *            filters is bounded.
  *
  * Merging is refused: two of them have put their keys into different filters.
  */
@@ -119,7 +120,7 @@ static weir_status look_inside(growing_filter *f, weir_error *err) {
     f->base.windowed = f->length > 0;
     f->renew = renew && renew->whole == 1;
     f->capacity = (uint64_t)capacity;
-    f->step = f->by_density ? f->capacity / LOOKS + 1 : f->capacity;
+    f->step = f->capacity / LOOKS + 1;
     return WEIR_OK;
 }
 
@@ -217,10 +218,11 @@ static bool is_full(const growing_filter *f) {
     return info.fpr_now >= FULL_AT * info.fpr_bound;
 }
 
-/* Some keys more are in the newest filter. */
+/* Some keys more are in the newest filter. By number it is full at its capacity, not after. */
 static void look(growing_filter *f) {
     drop_what_is_over(f);
     f->state.look_at += f->step;
+    if (!f->by_density && f->state.look_at > f->capacity) f->state.look_at = f->capacity;
     if (!is_full(f)) return;
     keep_words(f);
     f->state.closed[f->state.newest] = f->state.latest;
@@ -374,7 +376,7 @@ static weir_status check(const weir_filter *base, weir_error *err) {
     const growing_filter *f = (const growing_filter *)base;
     bool sound = f->state.newest < f->most && f->state.count >= 1 && f->state.count <= f->most &&
                  f->state.added < f->state.look_at &&
-                 f->state.look_at - f->state.added <= f->step && f->state.look_at <= INT64_MAX;
+                 f->state.look_at - f->state.added <= f->capacity && f->state.look_at <= INT64_MAX;
     for (unsigned i = 0; sound && i < f->most; i++) {
         unsigned part = part_of(f, i);
         weir_filter *inside = f->inside[part];

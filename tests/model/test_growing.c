@@ -48,7 +48,7 @@ static twin twin_of(const weir_filter *f, const char *inside, int64_t length) {
     t.filters[0] = make_filter(t.spec);
     t.capacity = (uint64_t)detail(t.filters[0], "capacity");
     t.by_density = weir__opt_whole(f, THRESHOLD) == 0;
-    t.step = t.by_density ? t.capacity / 128 + 1 : t.capacity;
+    t.step = t.capacity / 128 + 1;
     return t;
 }
 
@@ -66,7 +66,8 @@ static bool twin_offer(twin *t, uint64_t hash, int64_t time) {
         if (at_time(true, t->filters[i], hash, t->latest)) return true;
     weir_filter *newest = t->filters[t->count - 1];
     if (at_time(false, newest, hash, t->latest)) return true;
-    if (++t->added % t->step) return false;
+    t->added++;
+    if (t->added % t->step && (t->by_density || t->added < t->capacity)) return false;
     while (t->count > 1 && t->length && t->latest - t->closed[0] > t->length) twin_drop(t);
     weir_filter_get_info(newest, &info);
     if (t->by_density ? info.fpr_now < 0.85 * info.fpr_bound : t->added < t->capacity) return false;

@@ -4,7 +4,7 @@
 # exp_*.c has a hash of its own, so that an experiment that is added or changed
 # does not undo the results of the others. What only presents results is left out.
 file(GLOB common ${SOURCE}/src/*/*.c ${SOURCE}/src/*/*.h
-  ${SOURCE}/lab/lab_file.* ${SOURCE}/lab/lab_judge.* ${SOURCE}/lab/lab_math.h
+  ${SOURCE}/lab/lab_file.* ${SOURCE}/lab/lab_keys.* ${SOURCE}/lab/lab_log.* ${SOURCE}/lab/lab_judge.* ${SOURCE}/lab/lab_math.h
   ${SOURCE}/lab/lab_prepared.*
   ${SOURCE}/lab/lab_race.* ${SOURCE}/lab/lab_records.* ${SOURCE}/lab/lab_rng.h ${SOURCE}/lab/lab_stats.*
   ${SOURCE}/lab/lab_stream*.* ${SOURCE}/lab/lab_trial.* ${SOURCE}/lab/lab_truth.*

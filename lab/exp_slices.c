@@ -1,151 +1,17 @@
-/* exp_slices.c - the paper on distributed filtering: slices, lost sites, windows, trees.
+/* exp_slices.c - the paper on distributed filtering: slices and lost sites.
  *
- * Koloniari, Ntarmos, Pitoura, Souravlias: One is enough: distributed filtering for
- * duplicate elimination, CIKM 2011. The figures are printed without their numbers,
- * so what is compared is what the text says of them, the sizes in section 7 and table 1.
- *
- * The logs are others: the access log of a blog (URL the key, client the producer)
- * for that of a department, and protocol events (columns 2-5 the key) for the flows
- * of Yahoo. A part of ours has at least 1 KiB and a whole number of cache lines, so
- * that logs are taken whole where the paper sampled 100,000 records, and as many
- * horizontal slices are tried as their keys fill.
+ * Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011, section 7 and figures 1 and 4 to 8
+ * (lab_log.h has what is said of all its figures). A part of ours has at least 1 KiB and a
+ * whole number of cache lines, so that logs are taken whole where the paper sampled
+ * 100,000 records, and as many horizontal slices are tried as their keys fill.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab_experiment.h"
+#include "lab_log.h"
 #include "lab_rng.h"
-#include "lab_stream.h"
-#include "lab_truth.h"
 #include "slice/loss.h"
-
-enum { K = 4, BATCH = 64, MOST_LEVELS = 5 };
-
-/* --- logs --------------------------------------------------------------------------------- */
-
-typedef struct {
-    uint64_t *ids, *tags; /* tags: producers or times, or NULL */
-    size_t count;
-    lab_truth *truth;
-} log_records;
-
-static void close_log(log_records *log) {
-    free(log->ids);
-    free(log->tags);
-    lab_truth_free(log->truth);
-    *log = (log_records){0};
-}
-
-static weir_status read_column(lab_unit *unit, const char *file, const char *columns,
-                               uint64_t **ids, size_t *count) {
-    char spec[512];
-    snprintf(spec, sizeof spec, "file:path=%s/%s,columns=%s", lab_data_dir(), file, columns);
-    return lab_stream_collect(ids, count, spec, unit->seed, &unit->error);
-}
-
-static weir_status know_truth(lab_unit *unit, log_records *log) {
-    log->truth = lab_truth_new(log->ids, log->count);
-    return log->truth ? WEIR_OK : lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the stream");
-}
-
-/* "weblog" with its clients, "flows", "addresses" (of the flows), or a drawn stream. */
-static weir_status open_log(log_records *log, lab_unit *unit) {
-    const char *name = unit->c->stream;
-    weir_status status;
-    size_t clients = 0;
-    *log = (log_records){0};
-    if (!strcmp(name, "weblog")) {
-        status = read_column(unit, "weblog.log.zst", "7,split=space", &log->ids, &log->count);
-        if (!status)
-            status = read_column(unit, "weblog.log.zst", "1,split=space", &log->tags, &clients);
-    } else if (!strcmp(name, "addresses")) {
-        status = read_column(unit, "flows.tsv.zst", "2", &log->ids, &log->count);
-    } else {
-        status = lab_stream_collect(&log->ids, &log->count, name, unit->seed, &unit->error);
-    }
-    if (!status) status = know_truth(unit, log);
-    if (status) close_log(log);
-    return status;
-}
-
-/* --- filters ------------------------------------------------------------------------------- */
-
-/* Bits for n keys at a rate (section 7). */
-static double bits_for(double keys, double rate) { return -K * keys / log1p(-pow(rate, 1.0 / K)); }
-
-static weir_status make(lab_unit *unit, const char *spec, weir_filter **filter) {
-    char whole[320];
-    snprintf(whole, sizeof whole, "%s,seed=%llu", spec, (unsigned long long)unit->seed);
-    return weir_filter_new(filter, whole, &unit->error);
-}
-
-/* What a filter's object takes beside its cells. */
-static double object_bytes(void) {
-    weir_filter *filter;
-    weir_filter_info info;
-    if (weir_filter_new(&filter, "bloom:layout=classic,k=4,memory=8192,fpr=5%", NULL)) return 0;
-    weir_filter_get_info(filter, &info);
-    weir_filter_free(filter);
-    return (double)info.memory - 8192;
-}
-
-/* Bits in the parts of a spread filter. */
-static double bits_of(const weir_filter *filter, bool parts_are_filters) {
-    double bytes = 0, beside = parts_are_filters ? object_bytes() : 0;
-    weir_site_info site;
-    for (size_t i = 0; i < weir_filter_sites(filter); i++)
-        if (!weir_filter_get_site(filter, i, &site, NULL)) bytes += (double)site.memory - beside;
-    return 8 * bytes;
-}
-
-/* A filter of that many bits in its parts, to a cache line for each: the memory that is
- * asked for holds counters besides, so it is corrected by what the first try has. */
-static weir_status make_of_bits(lab_unit *unit, const char *spec, bool parts_are_filters,
-                                double parts, double bits, weir_filter **filter) {
-    double bytes = bits / 8 + parts * 128 + 2048;
-    char whole[256];
-    for (int try = 0;; try++) {
-        snprintf(whole, sizeof whole, "%s,memory=%.0f", spec, bytes);
-        weir_status status = make(unit, whole, filter);
-        if (status || try == 2) return status;
-        bytes += (bits - bits_of(*filter, parts_are_filters)) / 8 + (try ? 32 * parts : 0);
-        weir_filter_free(*filter);
-    }
-}
-
-/* --- passing a log through a filter ---------------------------------------------------------- */
-
-typedef struct {
-    double firsts, repeats, false_seen, false_new;
-} tally;
-
-static void judge(tally *t, bool first, bool seen) {
-    t->firsts += first;
-    t->repeats += !first;
-    t->false_seen += first && seen;
-    t->false_new += !first && !seen;
-}
-
-static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
-
-/* Records from..to-1; the tags are producers. */
-static void offer(const lab_unit *unit, weir_filter *filter, const log_records *log, size_t from,
-                  size_t to, tally *t) {
-    for (; from < to; from += BATCH) {
-        uint64_t hashes[BATCH], producers[BATCH], verdict;
-        size_t n = to - from < BATCH ? to - from : BATCH;
-        for (size_t i = 0; i < n; i++) {
-            hashes[i] = lab_hash_id(log->ids[from + i], unit->seed);
-            if (log->tags) producers[i] = lab_hash_id(log->tags[from + i], 1);
-        }
-        weir_batch batch = {
-            .count = n, .hashes = hashes, .producers = log->tags ? producers : NULL};
-        weir_filter_offer_batch(filter, &batch, &verdict);
-        for (size_t i = 0; i < n; i++)
-            judge(t, lab_truth_is_first(log->truth, from + i), verdict >> i & 1);
-    }
-}
 
 /* --- the sizes of section 7 --------------------------------------------------------------------
  */
@@ -159,7 +25,8 @@ static const double rates[] = {0.02, 0.05, 0.08};
 
 static weir_status run_sizes(lab_unit *unit) {
     for (int i = 0; i < 3; i++) {
-        double row[] = {unit->c->p[0], 100 * rates[i], round(bits_for(unit->c->p[0], rates[i]))};
+        double row[] = {unit->c->p[0], 100 * rates[i],
+                        round(lab_bits_for(unit->c->p[0], rates[i]))};
         weir_status status = lab_emit(unit, row);
         if (status) return status;
     }
@@ -208,19 +75,19 @@ static const lab_column lost_columns[] = {
 /* Share of keys never offered that are called SEEN. */
 static double rate_of_fresh(const lab_unit *unit, const weir_filter *filter) {
     double seen = 0;
-    for (uint64_t i = 0; i < FIG1_PROBES; i += BATCH) {
-        uint64_t hashes[BATCH], verdict;
-        size_t n = FIG1_PROBES - i < BATCH ? FIG1_PROBES - i : BATCH;
+    for (uint64_t i = 0; i < FIG1_PROBES; i += LAB_LOG_BATCH) {
+        uint64_t hashes[LAB_LOG_BATCH], verdict;
+        size_t n = FIG1_PROBES - i < LAB_LOG_BATCH ? FIG1_PROBES - i : LAB_LOG_BATCH;
         for (size_t j = 0; j < n; j++) hashes[j] = lab_hash_id(1000000 + i + j, unit->seed);
         seen += (double)weir_filter_test_batch(filter, &(weir_batch){.count = n, .hashes = hashes},
                                                &verdict);
     }
-    return percent(seen, FIG1_PROBES);
+    return lab_percent(seen, FIG1_PROBES);
 }
 
 static weir_status make_filled(lab_unit *unit, const char *spec, bool parts_are_filters,
                                double bits, weir_filter **filter) {
-    weir_status status = make_of_bits(unit, spec, parts_are_filters, FIG1_SITES, bits, filter);
+    weir_status status = lab_make_of_bits(unit, spec, parts_are_filters, FIG1_SITES, bits, filter);
     for (uint64_t i = 0; !status && i < FIG1_KEYS; i++) {
         uint64_t verdict, hash = lab_hash_id(i, unit->seed);
         weir_filter_offer_batch(*filter, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
@@ -245,10 +112,10 @@ static weir_status run_lost(lab_unit *unit) {
             weir_filter_set_site(h, (size_t)i, WEIR_SITE_LOST, NULL);
             weir_filter_set_site(v, (size_t)i, WEIR_SITE_LOST, NULL);
         }
-        double row[] = {100.0 * f / FIG1_SITES,
-                        100 * weir__loss_horizontal_fpr(f, FIG1_SITES, base_h),
-                        100 * weir__loss_vertical_fpr(f, FIG1_SITES, K, pow(base_v, 1.0 / K)),
-                        rate_of_fresh(unit, h), rate_of_fresh(unit, v)};
+        double row[] = {
+            100.0 * f / FIG1_SITES, 100 * weir__loss_horizontal_fpr(f, FIG1_SITES, base_h),
+            100 * weir__loss_vertical_fpr(f, FIG1_SITES, LAB_LOG_K, pow(base_v, 1.0 / LAB_LOG_K)),
+            rate_of_fresh(unit, h), rate_of_fresh(unit, v)};
         status = lab_emit(unit, row);
     }
     weir_filter_free(h);
@@ -281,7 +148,7 @@ static bool vertical_stands_more(const lab_result *r, lab_words *found) {
 static bool enough_slices(const lab_result *r, lab_words *found) {
     (void)r;
     double h = weir__loss_horizontal_sites(4, 0.02, 0.15);
-    double v = weir__loss_vertical_sites(4, 0.02, K, 0.15);
+    double v = weir__loss_vertical_sites(4, 0.02, LAB_LOG_K, 0.15);
     return lab_say(found, h > 30 && v < 20,
                    "From a rate of 2%% with 4 lost, 15%% is kept by %.1f horizontal and %.1f "
                    "vertical slices.",
@@ -302,7 +169,7 @@ static const lab_claim lost_claims[] = {
 /* --- figures 4 and 6: popularity, and the load of leaves
  * -------------------------------------------- */
 
-enum { RANKS = 12, LEAVES = 256 };
+enum { RANKS = 12 };
 
 static const lab_column rank_columns[] = {
     {"rank", "rank", NULL, true, 0, 0}, {"share", "share of the records", "%", false, 0, 0}, {0}};
@@ -313,14 +180,14 @@ static int descending(const void *a, const void *b) {
 }
 
 /* How often each key, or each leaf, occurs; most frequent first. */
-static uint32_t *count_ranks(const log_records *log, bool leaves, size_t *distinct) {
-    size_t room = leaves ? LEAVES : log->truth->distinct;
+static uint32_t *count_ranks(const lab_log *log, bool leaves, size_t *distinct) {
+    size_t room = leaves ? LAB_LOG_LEAVES : log->truth->distinct;
     uint32_t *counts = calloc(room + 1, sizeof *counts);
     lab_set *set = lab_set_new(room);
     *distinct = room;
     for (size_t i = 0; counts && set && i < log->count; i++) {
         bool first;
-        uint32_t number = leaves ? (uint32_t)(lab_hash_id(log->tags[i], 1) % LEAVES)
+        uint32_t number = leaves ? (uint32_t)(lab_hash_id(log->tags[i], 1) % LAB_LOG_LEAVES)
                                  : lab_set_number(set, log->ids[i], &first);
         if (number < room) counts[number]++;
     }
@@ -330,19 +197,19 @@ static uint32_t *count_ranks(const log_records *log, bool leaves, size_t *distin
 }
 
 static weir_status run_ranks(lab_unit *unit) {
-    log_records log;
+    lab_log log;
     size_t distinct = 0;
-    weir_status status = open_log(&log, unit);
+    weir_status status = lab_log_open(&log, unit);
     if (status) return status;
     uint32_t *counts = count_ranks(&log, unit->c->p[0] > 0, &distinct);
     if (!counts) status = lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the ranks");
     for (size_t i = 0, rank = 1; counts && !status && i < RANKS && rank <= distinct;
          i++, rank *= 2) {
-        double row[] = {(double)rank, percent(counts[rank - 1], (double)log.count)};
+        double row[] = {(double)rank, lab_percent(counts[rank - 1], (double)log.count)};
         status = lab_emit(unit, row);
     }
     free(counts);
-    close_log(&log);
+    lab_log_close(&log);
     return status;
 }
 
@@ -393,33 +260,34 @@ static const lab_column fpr_columns[] = {{"slices", "slices", NULL, true, 0, 0},
 static double mean_rate(double keys, double bits) {
     enum { STEPS = 2000 };
     double sum = 0;
-    for (int i = 0; i < STEPS; i++) sum += pow(-expm1(-K * keys * (i + 0.5) / STEPS / bits), K);
+    for (int i = 0; i < STEPS; i++)
+        sum += pow(-expm1(-LAB_LOG_K * keys * (i + 0.5) / STEPS / bits), LAB_LOG_K);
     return sum / STEPS;
 }
 
-static weir_status rate_of_slices(lab_unit *unit, const log_records *log, const char *kind,
+static weir_status rate_of_slices(lab_unit *unit, const lab_log *log, const char *kind,
                                   double slices, double bits, double *rate) {
     char spec[160];
-    tally t = {0};
+    lab_errors t = {0};
     weir_filter *filter;
     snprintf(spec, sizeof spec, "%s:slices=%.0f,fpr=5%%,of=(bloom:layout=classic,k=4)", kind,
              slices);
-    weir_status status = make_of_bits(unit, spec, *kind == 'h', slices, bits, &filter);
+    weir_status status = lab_make_of_bits(unit, spec, *kind == 'h', slices, bits, &filter);
     if (status) return status;
-    double has = bits_of(filter, *kind == 'h');
-    offer(unit, filter, log, 0, log->count, &t);
+    double has = lab_parts_bits(filter, *kind == 'h');
+    lab_log_offer(unit, filter, log, 0, log->count, &t);
     weir_filter_free(filter);
     /* as of the bits that were asked for: a line more or less is not what is asked about */
-    *rate = percent(t.false_seen, t.firsts) * mean_rate((double)log->truth->distinct, bits) /
+    *rate = lab_percent(t.false_seen, t.firsts) * mean_rate((double)log->truth->distinct, bits) /
             mean_rate((double)log->truth->distinct, has);
     return WEIR_OK;
 }
 
 static weir_status run_fpr(lab_unit *unit) {
-    log_records log;
-    weir_status status = open_log(&log, unit);
+    lab_log log;
+    weir_status status = lab_log_open(&log, unit);
     if (status) return status;
-    double keys = (double)log.truth->distinct, bits = bits_for(keys, unit->c->p[0]);
+    double keys = (double)log.truth->distinct, bits = lab_bits_for(keys, unit->c->p[0]);
     for (size_t i = 0; !status && i < SLICE_COUNTS; i++) {
         double slices = slice_counts[i], theory = mean_rate(keys, bits);
         if (bits / 8 / slices < 1152) break; /* the smallest part there is */
@@ -428,7 +296,7 @@ static weir_status run_fpr(lab_unit *unit) {
         if (!status) status = rate_of_slices(unit, &log, "vertical", slices, bits, &row[2]);
         if (!status) status = lab_emit(unit, row);
     }
-    close_log(&log);
+    lab_log_close(&log);
     return status;
 }
 
@@ -506,18 +374,18 @@ static const lab_column load_columns[] = {
     {"even", "1/S", "%", false, 0, 0},
     {0}};
 
-static weir_status load_of(lab_unit *unit, const log_records *log, const char *kind, double slices,
+static weir_status load_of(lab_unit *unit, const lab_log *log, const char *kind, double slices,
                            double *fairness, double *greatest) {
     char spec[200];
     weir_filter *filter;
     weir_traffic traffic;
-    tally t = {0};
+    lab_errors t = {0};
     snprintf(spec, sizeof spec,
              "%s:slices=%.0f,memory=%.0f,fpr=2%%,of=(bloom:layout=classic,k=4)%s", kind, slices,
              slices * 4096 + 262144, *kind == 'v' ? ",probe=parallel" : "");
-    weir_status status = make(unit, spec, &filter);
+    weir_status status = lab_make(unit, spec, &filter);
     if (status) return status;
-    offer(unit, filter, log, 0, log->count, &t);
+    lab_log_offer(unit, filter, log, 0, log->count, &t);
     status = weir_filter_get_traffic(filter, &traffic, &unit->error);
     *fairness = traffic.fairness;
     *greatest = 100 * traffic.greatest;
@@ -527,15 +395,15 @@ static weir_status load_of(lab_unit *unit, const log_records *log, const char *k
 
 static weir_status run_load(lab_unit *unit) {
     static const double counts[] = {2, 5, 10, 20, 40, 80};
-    log_records log;
-    weir_status status = open_log(&log, unit);
+    lab_log log;
+    weir_status status = lab_log_open(&log, unit);
     for (size_t i = 0; !status && i < sizeof counts / sizeof *counts; i++) {
         double row[] = {counts[i], 0, 0, 0, 0, 100 / counts[i]};
         status = load_of(unit, &log, "horizontal", counts[i], &row[1], &row[3]);
         if (!status) status = load_of(unit, &log, "vertical", counts[i], &row[2], &row[4]);
         if (!status) status = lab_emit(unit, row);
     }
-    close_log(&log);
+    lab_log_close(&log);
     return status;
 }
 
@@ -595,29 +463,30 @@ static const lab_column live_columns[] = {{"x", "x", NULL, true, 0, 0},
 /* Half of the log is offered to all 40 slices, then 8 are lost, spread evenly; the rest
  * is judged one record after the other as new ones come in. */
 static weir_status run_live(lab_unit *unit) {
-    log_records log;
-    weir_status status = open_log(&log, unit);
+    lab_log log;
+    weir_status status = lab_log_open(&log, unit);
     for (unsigned x = 1; !status && x <= 7; x++) {
         char spec[160];
         weir_filter *filter;
         weir_filter_info info;
-        tally before = {0}, after = {0};
+        lab_errors before = {0}, after = {0};
         snprintf(spec, sizeof spec,
                  "vertical:slices=40,live=%u,fpr=5%%,of=(bloom:layout=classic,k=8)", x);
-        status = make_of_bits(unit, spec, false, 40, 5.5 * (double)log.truth->distinct, &filter);
+        status =
+            lab_make_of_bits(unit, spec, false, 40, 5.5 * (double)log.truth->distinct, &filter);
         if (status) break;
-        offer(unit, filter, &log, 0, log.count / 2, &before);
+        lab_log_offer(unit, filter, &log, 0, log.count / 2, &before);
         for (size_t i = 0; i < 8; i++) weir_filter_set_site(filter, 5 * i, WEIR_SITE_LOST, NULL);
-        offer(unit, filter, &log, log.count / 2, log.count, &after);
+        lab_log_offer(unit, filter, &log, log.count / 2, log.count, &after);
         weir_filter_get_info(filter, &info);
-        double row[] = {x, percent(after.false_seen, after.firsts),
-                        percent(after.false_new, after.repeats),
+        double row[] = {x, lab_percent(after.false_seen, after.firsts),
+                        lab_percent(after.false_new, after.repeats),
                         100 * weir__loss_rule_fpr(8, 40, 8, info.fill, x),
                         100 * weir__loss_rule_fnr(8, 40, 8, x)};
         weir_filter_free(filter);
         status = lab_emit(unit, row);
     }
-    close_log(&log);
+    lab_log_close(&log);
     return status;
 }
 
@@ -668,18 +537,18 @@ static const lab_column pipe_columns[] = {
     {0}};
 
 /* Slices that testing alone asks: each key is tested before it is offered. */
-static weir_status lookups(lab_unit *unit, const log_records *log, const char *probe, double slices,
+static weir_status lookups(lab_unit *unit, const lab_log *log, const char *probe, double slices,
                            double *each) {
     char spec[200];
     weir_filter *filter;
     weir_traffic before, after;
-    tally t = {0};
+    lab_errors t = {0};
     double messages = 0;
     snprintf(spec, sizeof spec,
              "vertical:slices=%.0f,fpr=5%%,probe=%s,of=(bloom:layout=classic,k=4)", slices, probe);
     weir_status status =
-        make_of_bits(unit, spec, false, slices,
-                     fmax(bits_for((double)log->truth->distinct, 0.02), 65536), &filter);
+        lab_make_of_bits(unit, spec, false, slices,
+                         fmax(lab_bits_for((double)log->truth->distinct, 0.02), 65536), &filter);
     if (status) return status;
     for (size_t at = 0; at < log->count; at++) {
         uint64_t verdict, hash = lab_hash_id(log->ids[at], unit->seed);
@@ -687,7 +556,7 @@ static weir_status lookups(lab_unit *unit, const log_records *log, const char *p
         weir_filter_test_batch(filter, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
         weir_filter_get_traffic(filter, &after, NULL);
         messages += (double)(after.messages - before.messages);
-        offer(unit, filter, log, at, at + 1, &t);
+        lab_log_offer(unit, filter, log, at, at + 1, &t);
     }
     weir_filter_free(filter);
     *each = messages / (double)log->count;
@@ -696,15 +565,16 @@ static weir_status lookups(lab_unit *unit, const log_records *log, const char *p
 
 static weir_status run_pipe(lab_unit *unit) {
     static const double counts[] = {2, 5, 10, 20, 40};
-    log_records log;
-    weir_status status = open_log(&log, unit);
+    lab_log log;
+    weir_status status = lab_log_open(&log, unit);
     for (size_t i = 0; !status && i < sizeof counts / sizeof *counts; i++) {
-        double row[] = {percent((double)log.truth->distinct, (double)log.count), counts[i], 0, 0};
+        double row[] = {lab_percent((double)log.truth->distinct, (double)log.count), counts[i], 0,
+                        0};
         status = lookups(unit, &log, "parallel", counts[i], &row[2]);
         if (!status) status = lookups(unit, &log, "pipeline", counts[i], &row[3]);
         if (!status) status = lab_emit(unit, row);
     }
-    close_log(&log);
+    lab_log_close(&log);
     return status;
 }
 
@@ -714,7 +584,8 @@ static bool pipelining_saves(const lab_result *r, lab_words *found) {
     for (size_t c = 0; c < 3 && c < lab_cases(r); c++) {
         for (int row = 0; row < (int)lab_rows(r, c); row++)
             holds &= lab_mean(r, c, row, "pipeline") < lab_mean(r, c, row, "parallel");
-        saved[c] = 100 - percent(lab_mean(r, c, -1, "pipeline"), lab_mean(r, c, -1, "parallel"));
+        saved[c] =
+            100 - lab_percent(lab_mean(r, c, -1, "pipeline"), lab_mean(r, c, -1, "parallel"));
     }
     return lab_say(found, holds && saved[0] > saved[1] && saved[1] > saved[2],
                    "On 40 slices it saves %.0f%%, %.0f%% and %.0f%% of the messages with 80, 50 "
@@ -728,8 +599,8 @@ static bool at_most_k(const lab_result *r, lab_words *found) {
         for (int row = 0; row < (int)lab_rows(r, c); row++)
             most = fmax(most, lab_mean(r, c, row, "parallel"));
     /* k throws at S slices touch S (1 - (1 - 1/S)^k) of them */
-    double expected = 40 * (1 - pow(1 - 1 / 40.0, K)), had = lab_mean(r, 0, -1, "parallel");
-    return lab_say(found, most <= K && fabs(had - expected) < 0.05,
+    double expected = 40 * (1 - pow(1 - 1 / 40.0, LAB_LOG_K)), had = lab_mean(r, 0, -1, "parallel");
+    return lab_say(found, most <= LAB_LOG_K && fabs(had - expected) < 0.05,
                    "On 40 slices %.3f, where %.3f are expected.", had, expected);
 }
 
@@ -745,513 +616,7 @@ static const lab_claim pipe_claims[] = {
     {true, "Without it at most as many slices as there are hash functions are asked.", at_most_k},
     {0}};
 
-/* --- figures 9 to 11: windows
- * ------------------------------------------------------------------------------ */
-
-/* What an exact window knows: when each key was last let through. */
-typedef struct {
-    lab_set *set;
-    int64_t *passed; /* by number of the key; -1: never */
-    int64_t length;
-} exact_window;
-
-static bool window_open(exact_window *w, const log_records *log, int64_t length) {
-    *w = (exact_window){lab_set_new(log->truth->distinct),
-                        malloc((log->truth->distinct + 1) * sizeof *w->passed), length};
-    for (size_t i = 0; w->passed && i <= log->truth->distinct; i++) w->passed[i] = -1;
-    return w->set && w->passed;
-}
-
-static void window_close(exact_window *w) {
-    lab_set_free(w->set);
-    free(w->passed);
-}
-
-/* Whether the key was not delivered within the window. It is delivered now if the filter calls
- * it NEW: the paper's duplicates are those of what was delivered. */
-static bool window_is_new(exact_window *w, uint64_t id, int64_t now, bool seen) {
-    bool first;
-    uint32_t number = lab_set_number(w->set, id, &first);
-    bool is_new = w->passed[number] < 0 || now - w->passed[number] >= w->length;
-    if (!seen) w->passed[number] = now;
-    return is_new;
-}
-
-enum { EQUAL_K = 8, EQUAL_LENGTH = 20000, SLOT = 1000 /* ns */ };
-
-static const lab_column equal_columns[] = {
-    {"equal", "timers that must be equal", NULL, true, 0, 0},
-    {"fp", "false positives", "%", false, 0, 0},
-    {"fn", "false negatives", "%", false, 0, 0},
-    {"true", "true among those called seen", "%", false, 0, 0},
-    {0}};
-
-/* Vertical slices give the verdicts of the filter that is cut, so that stands for them:
- * equal timers are compared within one filter. */
-static void equal_spec(const lab_unit *unit, int equal, char *spec, size_t size) {
-    char timers[96];
-    snprintf(timers, sizeof timers, "layout=classic,length=%dus,tick=%dus,k=%d,equal=%d",
-             EQUAL_LENGTH, EQUAL_LENGTH / (int)unit->c->p[1], EQUAL_K, equal);
-    if (unit->c->filter)
-        snprintf(spec, size, "%s,fpr=10%%,memory=%.0f,of=(window:%s)", unit->c->filter,
-                 unit->c->p[0], timers);
-    else snprintf(spec, size, "window:%s,fpr=10%%,memory=%.0f", timers, unit->c->p[0]);
-}
-
-static weir_status run_equal(lab_unit *unit) {
-    log_records log;
-    weir_status status = open_log(&log, unit);
-    for (int equal = 1; !status && equal <= EQUAL_K; equal++) {
-        char spec[200];
-        exact_window exact;
-        weir_filter *filter = NULL;
-        tally t = {0};
-        equal_spec(unit, equal, spec, sizeof spec);
-        if (!window_open(&exact, &log, (int64_t)EQUAL_LENGTH * SLOT))
-            status = lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the window");
-        if (!status) status = make(unit, spec, &filter);
-        for (size_t i = 0; !status && i < log.count; i++) {
-            uint64_t verdict, hash = lab_hash_id(log.ids[i], unit->seed);
-            int64_t now = (int64_t)i * SLOT;
-            weir_filter_offer_batch(
-                filter, &(weir_batch){.count = 1, .hashes = &hash, .times = &now}, &verdict);
-            judge(&t, window_is_new(&exact, log.ids[i], now, verdict & 1), verdict & 1);
-        }
-        weir_filter_free(filter);
-        window_close(&exact);
-        double hits = t.repeats - t.false_new;
-        double row[] = {equal, percent(t.false_seen, t.firsts), percent(t.false_new, t.repeats),
-                        percent(hits, hits + t.false_seen)};
-        if (!status) status = lab_emit(unit, row);
-    }
-    close_log(&log);
-    return status;
-}
-
-static bool equal_trades(const lab_result *r, lab_words *found) {
-    bool holds = true;
-    for (size_t c = 0; c < lab_cases(r); c++)
-        holds &= lab_mean(r, c, -1, "fp") < lab_mean(r, c, 0, "fp") &&
-                 lab_mean(r, c, -1, "fn") > lab_mean(r, c, 0, "fn") &&
-                 lab_mean(r, c, -1, "true") > lab_mean(r, c, 0, "true");
-    return lab_say(found, holds,
-                   "Horizontal: from 1 to 8 equal FP goes from %.2f%% to %.2f%%, FN from %.2f%% to "
-                   "%.2f%%; vertical: %.2f%% to %.2f%%, %.2f%% to %.2f%%.",
-                   lab_mean(r, 0, 0, "fp"), lab_mean(r, 0, -1, "fp"), lab_mean(r, 0, 0, "fn"),
-                   lab_mean(r, 0, -1, "fn"), lab_mean(r, 1, 0, "fp"), lab_mean(r, 1, -1, "fp"),
-                   lab_mean(r, 1, 0, "fn"), lab_mean(r, 1, -1, "fn"));
-}
-
-static int best_equal(const lab_result *r, size_t c) {
-    int best = 0;
-    for (int row = 0; row < (int)lab_rows(r, c); row++)
-        if (lab_mean(r, c, row, "fp") + lab_mean(r, c, row, "fn") <
-            lab_mean(r, c, best, "fp") + lab_mean(r, c, best, "fn"))
-            best = row;
-    return best + 1;
-}
-
-/* Of the false positives, the part that asking for two equal timers takes away, in percent;
- * and what chance alone would: that the timers of a key all differ, out of so many ticks. */
-static double two_take_away(const lab_result *r, size_t c) {
-    return 100 * (1 - lab_mean(r, c, 1, "fp") / lab_mean(r, c, 0, "fp"));
-}
-
-static double all_differ(double ticks) {
-    double chance = 100;
-    for (int i = 1; i < EQUAL_K; i++) chance *= 1 - i / ticks;
-    return chance;
-}
-
-/* By the finer ticks, which are nearer to the paper's one key a tick. */
-static bool few_equal_are_best(const lab_result *r, lab_words *found) {
-    int h = best_equal(r, 2), v = best_equal(r, 3);
-    return lab_say(found, h == 3 && v == 2,
-                   "The sum of both rates is least when %d must be equal (horizontal) and %d "
-                   "(vertical); with 9 ticks %d and %d. To ask for 2 takes away %.0f%% of the "
-                   "false positives (vertical), with 9 ticks %.0f%%; by chance all of 8 timers "
-                   "differ in %.0f%%, with 9 or 10 ticks in %.1f to %.1f%%.",
-                   h, v, best_equal(r, 0), best_equal(r, 1), two_take_away(r, 3),
-                   two_take_away(r, 1), all_differ(40), all_differ(9), all_differ(10));
-}
-
-#define EQUAL_CASES(ticks_text, bytes, ticks)                                                      \
-    {.panel = ticks_text,                                                                          \
-     .label = "horizontal",                                                                        \
-     .stream = "weblog",                                                                           \
-     .filter = "horizontal:slices=4",                                                              \
-     .p = {bytes, ticks}},                                                                         \
-    {                                                                                              \
-        .panel = ticks_text, .label = "vertical", .stream = "weblog", .p = { bytes, ticks }        \
-    }
-
-static const lab_case equal_cases[] = {
-    EQUAL_CASES("9 ticks", 16384, 9), EQUAL_CASES("40 ticks", 24576, 40), {0}};
-
-static const lab_claim equal_claims[] = {
-    {true,
-     "The more timers must be equal, the fewer false positives and the more false negatives; "
-     "those with more equal timers are true duplicates more often.",
-     equal_trades},
-    {false, "Distinct when none are equal (vertical) or at most 2 (horizontal) is a good balance.",
-     few_equal_are_best},
-    {0}};
-
-enum { BURST_RATE = 10, BURST_ROWS = 30 };
-
-static const lab_column burst_columns[] = {{"part", "part of the stream", "%", true, 0, 0},
-                                           {"filters", "filters in use", NULL, false, 0, 0},
-                                           {"fp", "false positives", "%", false, 0, 0},
-                                           {"dropped", "filters dropped", NULL, false, 0, 0},
-                                           {"moves", "filters added or gone", NULL, false, 0, 0},
-                                           {0}};
-
-typedef struct {
-    double filters, dropped;
-} growth;
-
-static void note_growth(void *context, const char *name, const char *value, const char *meaning) {
-    growth *g = context;
-    (void)meaning;
-    if (!strcmp(name, "filters")) g->filters = strtod(value, NULL);
-    if (!strcmp(name, "dropped")) g->dropped = strtod(value, NULL);
-}
-
-/* The case's burst stream, with slots as its tags. */
-static weir_status draw_burst(lab_unit *unit, log_records *log) {
-    char spec[128];
-    lab_stream *stream;
-    *log = (log_records){0};
-    snprintf(spec, sizeof spec, "burst:n=%.0f,universe=%.0f,rate=%d,factor=%g", unit->size,
-             unit->size * 2, BURST_RATE, unit->c->p[0]);
-    weir_status status = lab_stream_new(&stream, spec, unit->seed, &unit->error);
-    if (status) return status;
-    log->count = (size_t)unit->size;
-    log->ids = malloc(log->count * sizeof *log->ids);
-    log->tags = malloc(log->count * sizeof *log->tags);
-    if (!log->ids || !log->tags) status = lab_fail(unit, WEIR_ERR_MEMORY, "no memory");
-    else log->count = lab_stream_next_tagged(stream, log->ids, log->tags, log->count);
-    lab_stream_free(stream);
-    if (!status) status = know_truth(unit, log);
-    if (status) close_log(log);
-    return status;
-}
-
-static weir_status pass_burst(lab_unit *unit, const log_records *log, weir_filter *filter,
-                              exact_window *exact) {
-    tally t = {0};
-    double most = 0, last = 1, moves = 0;
-    for (size_t i = 0, row = 1; i < log->count; i++) {
-        uint64_t verdict, hash = lab_hash_id(log->ids[i], unit->seed);
-        int64_t now = (int64_t)log->tags[i] * SLOT;
-        growth g = {0};
-        weir_filter_offer_batch(filter, &(weir_batch){.count = 1, .hashes = &hash, .times = &now},
-                                &verdict);
-        judge(&t, window_is_new(exact, log->ids[i], now, verdict & 1), verdict & 1);
-        bool ends = i + 1 == log->count * row / BURST_ROWS;
-        if (i % 64 && !ends) continue;
-        weir_filter_details(filter, note_growth, &g);
-        most = fmax(most, g.filters);
-        moves += fabs(g.filters - last);
-        last = g.filters;
-        if (!ends) continue;
-        double values[] = {100.0 * (double)row / BURST_ROWS, most, percent(t.false_seen, t.firsts),
-                           g.dropped, moves};
-        weir_status status = lab_emit(unit, values);
-        if (status) return status;
-        most = moves = 0;
-        row++;
-    }
-    return WEIR_OK;
-}
-
-static weir_status run_burst(lab_unit *unit) {
-    log_records log;
-    exact_window exact = {0};
-    char spec[200];
-    weir_filter *filter = NULL;
-    weir_status status = draw_burst(unit, &log);
-    if (status) return status;
-    snprintf(spec, sizeof spec,
-             "growing:memory=768K,most=32,fpr=5%%,threshold=%s,of=(window:length=%.0fus)",
-             unit->c->filter, unit->c->p[1]);
-    if (!window_open(&exact, &log, (int64_t)unit->c->p[1] * SLOT))
-        status = lab_fail(unit, WEIR_ERR_MEMORY, "no memory for the window");
-    if (!status) status = make(unit, spec, &filter);
-    if (!status) status = pass_burst(unit, &log, filter, &exact);
-    weir_filter_free(filter);
-    window_close(&exact);
-    close_log(&log);
-    return status;
-}
-
-/* The most filters in a third of the stream. */
-static double most_filters(const lab_result *r, size_t c, int third) {
-    double most = 0;
-    for (int row = third * BURST_ROWS / 3; row < (third + 1) * BURST_ROWS / 3; row++)
-        most = fmax(most, lab_mean(r, c, row, "filters"));
-    return most;
-}
-
-static bool bursts_grow(const lab_result *r, lab_words *found) {
-    unsigned grew = 0, went = 0, all = (unsigned)lab_cases(r), dropped = 0;
-    for (size_t c = 0; c < all; c++) {
-        double before = most_filters(r, c, 0), in = most_filters(r, c, 1);
-        grew += in > before || lab_case_at(r, c)->p[1] <= 100; /* one filter may hold it all */
-        went += lab_mean(r, c, -1, "filters") <= before + 1;
-        dropped += lab_mean(r, c, -1, "dropped") > 0;
-    }
-    return lab_say(found, grew == all && went == all && !dropped,
-                   "Filters are added in %u and gone again in %u of %u cases; some were dropped "
-                   "for want of memory in %u.",
-                   grew, went, all, dropped);
-}
-
-static bool wider_windows_grow_more(const lab_result *r, lab_words *found) {
-    bool holds = true;
-    for (size_t c = 0; c + 2 < lab_cases(r); c += 3)
-        holds &= most_filters(r, c, 1) <= most_filters(r, c + 1, 1) &&
-                 most_filters(r, c + 1, 1) < most_filters(r, c + 2, 1);
-    size_t last = 3; /* density, factor 5 */
-    return lab_say(found, holds,
-                   "With windows of 100, 500 and 1000 slots there are %.0f, %.0f and %.0f filters "
-                   "in a burst of five times the rate (density).",
-                   most_filters(r, last, 1), most_filters(r, last + 1, 1),
-                   most_filters(r, last + 2, 1));
-}
-
-/* Filters added and gone in a case, all along its stream. */
-static double fluctuation(const lab_result *r, size_t c) {
-    double sum = 0;
-    for (int row = 0; row < (int)lab_rows(r, c); row++) sum += lab_mean(r, c, row, "moves");
-    return sum;
-}
-
-static bool cardinality_fluctuates(const lab_result *r, lab_words *found) {
-    unsigned more = 0;
-    double d = 0, c = 0;
-    for (size_t i = 0; i < 6; i++) {
-        double by_density = fluctuation(r, i), by_number = fluctuation(r, i + 6);
-        more += by_number > by_density;
-        d += by_density;
-        c += by_number;
-    }
-    return lab_say(
-        found, c > d,
-        "It fluctuates more by cardinality on %u of 6 streams: %.0f filters are added or "
-        "go, in all, by density %.0f.",
-        more, c, d);
-}
-
-static bool burst_rate_is_kept(const lab_result *r, lab_words *found) {
-    double most = 0;
-    for (size_t c = 0; c < lab_cases(r); c++) most = fmax(most, lab_mean(r, c, -1, "fp"));
-    return lab_say(found, most < 5, "At most %.2f%%, asked for was 5%%.", most);
-}
-
-#define BURSTS(by, name, factor)                                                                   \
-    {.panel = name, .label = "window 100", .filter = by, .p = {factor, 100}},                      \
-        {.panel = name, .label = "window 500", .filter = by, .p = {factor, 500}}, {                \
-        .panel = name, .label = "window 1000", .filter = by, .p = { factor, 1000 }                 \
-    }
-
-static const lab_case burst_cases[] = {BURSTS("density", "density, 2x", 2),
-                                       BURSTS("density", "density, 5x", 5),
-                                       BURSTS("cardinality", "cardinality, 2x", 2),
-                                       BURSTS("cardinality", "cardinality, 5x", 5),
-                                       {0}};
-
-static const lab_claim burst_claims[] = {
-    {true, "Additional filters are created for a burst and go afterwards.", bursts_grow},
-    {true, "The larger the window, the more filters are created.", wider_windows_grow_more},
-    {true, "The number of filters fluctuates more by cardinality than by density.",
-     cardinality_fluctuates},
-    {true, "The false positive rate stays below its threshold.", burst_rate_is_kept},
-    {0}};
-
-/* --- table 1 and figure 12: trees
- * -------------------------------------------------------------------------- */
-
-static const lab_column tree_columns[] = {{"level", "level", NULL, true, 0, 0},
-                                          {"hits", "hits", "% of the records", false, 3, 0},
-                                          {"accesses", "accesses", "% of the records", false, 3, 0},
-                                          {0}};
-
-static weir_status make_tree(lab_unit *unit, const log_records *log, int levels, int fanout,
-                             double rate, int down, weir_filter **filter) {
-    char spec[200];
-    double nodes = 0, width = 1;
-    for (int i = 0; i < levels; i++, width *= fanout) nodes += width;
-    snprintf(spec, sizeof spec,
-             "tree:fanout=%d,levels=%d,mode=%s,down=%d,fpr=5%%,of=(bloom:layout=classic,k=4)",
-             fanout, levels, unit->c->filter, down);
-    return make_of_bits(unit, spec, true, nodes,
-                        nodes * bits_for((double)log->truth->distinct, rate), filter);
-}
-
-static weir_status emit_levels(lab_unit *unit, const weir_filter *filter, int levels,
-                               double records) {
-    double hits[MOST_LEVELS] = {0}, accesses[MOST_LEVELS] = {0};
-    weir_site_info site;
-    for (size_t i = 0; i < weir_filter_sites(filter); i++) {
-        if (weir_filter_get_site(filter, i, &site, &unit->error)) return WEIR_ERR_RANGE;
-        hits[site.level] += (double)site.seen;
-        accesses[site.level] += (double)site.asked;
-    }
-    for (int level = 0; level < levels; level++) {
-        double row[] = {level, percent(hits[level], records), percent(accesses[level], records)};
-        weir_status status = lab_emit(unit, row);
-        if (status) return status;
-    }
-    return WEIR_OK;
-}
-
-static weir_status run_tree(lab_unit *unit) {
-    log_records log;
-    weir_filter *filter;
-    tally t = {0};
-    int levels = (int)unit->c->p[0], fanout = (int)unit->c->p[1];
-    weir_status status = open_log(&log, unit);
-    if (status) return status;
-    status = make_tree(unit, &log, levels, fanout, 0.02, 0, &filter);
-    if (!status) {
-        offer(unit, filter, &log, 0, log.count, &t);
-        status = emit_levels(unit, filter, levels, (double)log.count);
-        weir_filter_free(filter);
-    }
-    close_log(&log);
-    return status;
-}
-
-static bool dense_is_local(const lab_result *r, lab_words *found) {
-    double leaf = lab_mean(r, 0, -1, "hits"), above = 0;
-    for (int row = 0; row + 1 < (int)lab_rows(r, 0); row++) above += lab_mean(r, 0, row, "hits");
-    return lab_say(found, leaf > above, "%.1f%% of the records at the leaves, %.1f%% above.", leaf,
-                   above);
-}
-
-static bool sparse_is_not(const lab_result *r, lab_words *found) {
-    double leaf = lab_mean(r, 1, -1, "hits"), root = lab_mean(r, 1, 0, "hits");
-    return lab_say(found, root > leaf, "%.1f%% of the records at the root, %.1f%% at the leaves.",
-                   root, leaf);
-}
-
-static double all_of(const lab_result *r, size_t c, const char *column) {
-    double sum = 0;
-    for (int row = 0; row < (int)lab_rows(r, c); row++) sum += lab_mean(r, c, row, column);
-    return sum;
-}
-
-static bool dense_asks_less(const lab_result *r, lab_words *found) {
-    double dense = all_of(r, 0, "accesses"), sparse = all_of(r, 1, "accesses");
-    bool holds = dense < sparse;
-    for (int row = 0; row < (int)lab_rows(r, 0); row++)
-        holds &= lab_mean(r, 0, row, "accesses") <= lab_mean(r, 1, row, "accesses");
-    return lab_say(found, holds,
-                   "%.2f filters are asked for a record in the dense tree, %.2f in "
-                   "the sparse one.",
-                   dense / 100, sparse / 100);
-}
-
-static const lab_case table_cases[] = {{.label = "dense",
-                                        .stream = "weblog",
-                                        .filter = "dense",
-                                        .p = {2, LEAVES},
-                                        .paper = LAB_PAPER_ROWS({0, 34, 50}, {0, 49, 100}),
-                                        .paper_rows = 2},
-                                       {.label = "sparse",
-                                        .stream = "weblog",
-                                        .filter = "sparse",
-                                        .p = {2, LEAVES},
-                                        .paper = LAB_PAPER_ROWS({0, 77, 111}, {0, 5, 116}),
-                                        .paper_rows = 2},
-                                       {0}};
-
-static const lab_case deep_cases[] = {
-    {.label = "dense", .stream = "weblog", .filter = "dense", .p = {5, 4}},
-    {.label = "sparse", .stream = "weblog", .filter = "sparse", .p = {5, 4}},
-    {0}};
-
-static const lab_claim tree_claims[] = {
-    {true, "Dense trees find most duplicates at the leaves.", dense_is_local},
-    {true, "Sparse trees find the majority of them at the root.", sparse_is_not},
-    {true, "Dense trees access fewer filters, at each level.", dense_asks_less},
-    {0}};
-
-static const lab_column down_columns[] = {
-    {"down", "ask below a hit down to level", NULL, true, 0, 0},
-    {"fp", "false positives", "%", false, 0, 0},
-    {"fn", "false negatives", "%", false, 0, 0},
-    {0}};
-
-static weir_status run_down(lab_unit *unit) {
-    log_records log;
-    weir_status status = open_log(&log, unit);
-    for (int down = 0; !status && down < MOST_LEVELS; down++) {
-        weir_filter *filter;
-        tally t = {0};
-        status = make_tree(unit, &log, MOST_LEVELS, 4, 0.08, down, &filter);
-        if (status) break;
-        offer(unit, filter, &log, 0, log.count, &t);
-        weir_filter_free(filter);
-        double row[] = {down, percent(t.false_seen, t.firsts), percent(t.false_new, t.repeats)};
-        status = lab_emit(unit, row);
-    }
-    close_log(&log);
-    return status;
-}
-
-static bool doubt_helps(const lab_result *r, lab_words *found) {
-    bool holds = true;
-    for (size_t c = 0; c < 2; c++) holds &= lab_mean(r, c, 2, "fp") < lab_mean(r, c, 0, "fp");
-    return lab_say(found, holds,
-                   "Dense: %.2f%% without, %.2f%% down to level 2; sparse: %.2f%% and %.2f%%.",
-                   lab_mean(r, 0, 0, "fp"), lab_mean(r, 0, 2, "fp"), lab_mean(r, 1, 0, "fp"),
-                   lab_mean(r, 1, 2, "fp"));
-}
-
-/* Most of what all levels gain is gained at level 2. */
-static bool two_levels_are_enough(const lab_result *r, lab_words *found) {
-    double part[2];
-    for (size_t c = 0; c < 2; c++) {
-        double none = lab_mean(r, c, 0, "fp"), two = lab_mean(r, c, 2, "fp");
-        part[c] = percent(none - two, none - lab_mean(r, c, -1, "fp"));
-    }
-    return lab_say(found, part[0] >= 90 && part[1] >= 90,
-                   "Of what level 4 gains, level 2 gains %.0f%% (dense) and %.0f%% (sparse).",
-                   part[0], part[1]);
-}
-
-static bool same_for_both(const lab_result *r, lab_words *found) {
-    double dense = lab_mean(r, 0, 0, "fp"), sparse = lab_mean(r, 1, 0, "fp");
-    return lab_say(found, dense == sparse, "%.4f%% and %.4f%%.", dense, sparse);
-}
-
-static const lab_case down_cases[] = {{.label = "dense", .stream = "weblog", .filter = "dense"},
-                                      {.label = "sparse", .stream = "weblog", .filter = "sparse"},
-                                      {0}};
-
-static const lab_claim down_claims[] = {
-    {true, "Asking below a hit reduces false positives.", doubt_helps},
-    {false, "Level 2 is the best choice: lower ones practically do not improve the rate.",
-     two_levels_are_enough},
-    {true, "Without it the rate of dense and sparse trees is the same (proposition 3).",
-     same_for_both},
-    {0}};
-
-/* --- the table
- * ------------------------------------------------------------------------------------------------
- */
-
-#define OTHER_LOG "Another log than the paper's. "
-#define LINES(title_text, x_title, y_title, x_name, number, ...)                                   \
-    {                                                                                              \
-        .title = title_text, .x_label = x_title, .y_label = y_title, .x = x_name,                  \
-        .y = {__VA_ARGS__}, .by_case = true, .claim = number                                       \
-    }
-#define ENTRY(label, part) .name = label, .file = LAB_FILE, .source = "Distributed filtering, " part
-#define SEEDS(few, many) .quick_seeds = few, .full_seeds = many
-#define EXPECT(verdict) .quick_expected = verdict, .full_expected = verdict
+/* --- the entries ------------------------------------------------------------------------------ */
 
 const lab_experiment lab_exp_slices[] = {
     {ENTRY("slices-sizes", "section 7"), .title = "How many bits a filter is given",
@@ -1348,70 +713,4 @@ const lab_experiment lab_exp_slices[] = {
      .figures = {LINES("Slices asked by a lookup", "slices", "slices a lookup", "slices", 0,
                        "parallel", "pipeline")},
      .quick = 2e4, .full = 2e4, SEEDS(1, 5), EXPECT(LAB_REPRODUCED), .run = run_pipe},
-    {ENTRY("slices-fig-9", "figure 9"), .title = "Equal timers",
-     .claim = "To ask for some equal timers takes away false positives for few false negatives.",
-     .method =
-         OTHER_LOG "A window of 20,000 records in 9 or 40 ticks, 8 hashes, 32K or 30K timers, in 4 "
-                   "slices or (vertical, whose verdicts are those of the uncut filter) in one "
-                   "piece. A window of records is counted by each slice for itself. A key that is "
-                   "NEW sets its timers. The truth is an exact window over what was delivered: the "
-                   "paper's duplicates are what was \"previously delivered in the same time "
-                   "window\". A good balance is taken to be the least sum of both rates.",
-     .reason = "The paper supposes that no two keys come in one tick; ours has 42 ticks at most. "
-               "With few ticks a false positive has equal timers by chance: of 8 timers in T ticks "
-               "all differ in T(T-1)...(T-7)/T^8 of the cases, and only these are told "
-               "apart when 2 must be equal. The sum is so flat that 2 and 3 are near each "
-               "other with 40 ticks. Set after first results: 4 slices of 4 KiB, since 8 of 6 "
-               "KiB had next to no false positives; and the truth, which before was all that had "
-               "come by.",
-     .columns = equal_columns, .cases = equal_cases, .claims = equal_claims,
-     .figures = {LINES("False positives", "timers that must be equal", "false positives (%)",
-                       "equal", 0, "fp"),
-                 LINES("False negatives", "timers that must be equal", "false negatives (%)",
-                       "equal", 1, "fn"),
-                 LINES("True duplicates among those called so", "timers that must be equal",
-                       "true (%)", "equal", 0, "true")},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 10), EXPECT(LAB_SAME_SHAPE), .run = run_equal},
-    {ENTRY("slices-fig-10-11", "figures 10 and 11"), .title = "Filters that grow in a burst",
-     .claim = "Filters are added for a burst of 2 or 5 times the rate and go afterwards, more of "
-              "them the larger the window; by cardinality their number fluctuates more.",
-     .method = "Uniform keys, 10 a slot, the middle third of the records at 2 or 5 times the "
-               "rate; windows of 100, 500 and 1000 slots; 32 filters of 24 KiB at most. How much "
-               "their number fluctuates is how many are added or go, seen every 64 records, over "
-               "the six streams; the first measure, the change of the greatest number of a "
-               "thirtieth of the stream to the next, does not see that it goes from 1 to 2 and "
-               "back within one.",
-     .columns = burst_columns, .cases = burst_cases, .claims = burst_claims,
-     .figures = {LINES("Filters in use", "part of the stream (%)", "filters", "part", 0, "filters"),
-                 LINES("False positives so far", "part of the stream (%)", "false positives (%)",
-                       "part", 3, "fp")},
-     .quick = 6e4, .full = 6e4, SEEDS(1, 10), EXPECT(LAB_REPRODUCED), .run = run_burst},
-    {ENTRY("slices-table-1", "table 1"), .title = "Local filters: hits and accesses of two levels",
-     .claim = "Dense trees find most duplicates at the leaves, sparse ones at the root.",
-     .method =
-         OTHER_LOG "Level 0 is the root; 256 leaves, chosen by a hash of the client. The paper's "
-                   "counts are of 100K records, so its thousands are percent.",
-     .reason = OTHER_LOG "How many leaves it had is not printed.", .columns = tree_columns,
-     .cases = table_cases, .claims = tree_claims,
-     .figures = {{.title = "Hits and accesses by level",
-                  .y_label = "% of the records",
-                  .y = {"hits", "accesses"},
-                  .style = LAB_BARS}},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 3), EXPECT(LAB_SAME_SHAPE), .run = run_tree},
-    {ENTRY("slices-fig-12", "figures 12a and 12b"), .title = "Where a tree of five levels decides",
-     .claim = "The dense tree resolves most requests at the lower levels.",
-     .method = OTHER_LOG "Five levels, fanout 4. Level 0 is the root.", .reason = OTHER_LOG,
-     .columns = tree_columns, .cases = deep_cases, .claims = tree_claims,
-     .figures = {LINES("Hits by level", "level", "hits (% of records)", "level", 0, "hits"),
-                 LINES("Accesses by level", "level", "accesses (% of records)", "level", 2,
-                       "accesses")},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 3), EXPECT(LAB_SAME_SHAPE), .run = run_tree},
-    {ENTRY("slices-fig-12c", "figure 12c"), .title = "Asking below a hit",
-     .claim = "Top-down testing to level 2 takes away false positives; further down it gains "
-              "little.",
-     .method = OTHER_LOG "Five levels, fanout 4, nodes sized for 8%.", .reason = OTHER_LOG,
-     .columns = down_columns, .cases = down_cases, .claims = down_claims,
-     .figures = {LINES("False positives", "level down to which is asked", "false positives (%)",
-                       "down", 1, "fp")},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 3), EXPECT(LAB_SAME_SHAPE), .run = run_down},
     {0}};

@@ -619,7 +619,7 @@ static const lab_claim pipe_claims[] = {
 /* --- the entries ------------------------------------------------------------------------------ */
 
 const lab_experiment lab_exp_slices[] = {
-    {ENTRY("slices-sizes", "section 7"), .title = "How many bits a filter is given",
+    {LAB_ENTRY("slices-sizes", LOG_PAPER "section 7"), .title = "How many bits a filter is given",
      .claim = "The filters are sized for rates of 2, 5 and 8% with 4 hash functions.",
      .method = "m = -k n / ln(1 - P^(1/k)), the formula of section 5 solved for m, rounded.",
      .reason =
@@ -634,8 +634,9 @@ const lab_experiment lab_exp_slices[] = {
                   .x = "rate",
                   .y = {"bits"},
                   .by_case = true}},
-     .quick = 1, .full = 1, SEEDS(1, 1), EXPECT(LAB_SAME_SHAPE), .run = run_sizes},
-    {ENTRY("slices-fig-1", "figure 1"), .title = "False positives when sites are lost",
+     LAB_SIZES(1, 1), LAB_SEEDS(1, 1), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_sizes},
+    {LAB_ENTRY("slices-fig-1", LOG_PAPER "figure 1"),
+     .title = "False positives when sites are lost",
      .claim = "Vertical filters tolerate lost sites better than horizontal ones.",
      .method = "40 slices, 20,000 keys, 4 hashes; keys of lost sites are called SEEN. The "
                "formulas start from the rate measured with no site lost.",
@@ -643,8 +644,9 @@ const lab_experiment lab_exp_slices[] = {
      .figures = {LINES("False positives when sites are lost", "sites lost (%)",
                        "false positives (%)", "lost", 1, "horizontal", "vertical",
                        "horizontal_found", "vertical_found")},
-     .quick = FIG1_KEYS, .full = FIG1_KEYS, SEEDS(2, 10), EXPECT(LAB_REPRODUCED), .run = run_lost},
-    {ENTRY("slices-fig-4-6", "figures 4 and 6"),
+     LAB_SIZES(FIG1_KEYS, FIG1_KEYS), LAB_SEEDS(2, 10), LAB_EXPECT(LAB_REPRODUCED),
+     .run = run_lost},
+    {LAB_ENTRY("slices-fig-4-6", LOG_PAPER "figures 4 and 6"),
      .title = "How popular keys are, and how busy leaves",
      .claim = "URLs and client addresses follow a highly skewed, Zipf-like distribution.",
      .method = OTHER_LOG "A leaf is one of 256, by a hash of the client. An exponent above 0.7 "
@@ -658,8 +660,8 @@ const lab_experiment lab_exp_slices[] = {
                   .by_case = true,
                   .log_x = true,
                   .log_y = true}},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 1), EXPECT(LAB_REPRODUCED), .run = run_ranks},
-    {ENTRY("slices-fig-5a-7", "figures 5a, 7a and 7b"),
+     LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 1), LAB_EXPECT(LAB_REPRODUCED), .run = run_ranks},
+    {LAB_ENTRY("slices-fig-5a-7", LOG_PAPER "figures 5a, 7a and 7b"),
      .title = "False positives against the number of slices",
      .claim = "Vertical slices have the rate of the whole filter; the more horizontal slices, the "
               "more their rate deviates from it.",
@@ -673,8 +675,9 @@ const lab_experiment lab_exp_slices[] = {
      .columns = fpr_columns, .cases = fpr_cases, .claims = fpr_claims,
      .figures = {LINES("False positives", "slices", "false positives (%)", "slices", 0,
                        "horizontal", "vertical", "theory")},
-     .quick = 3e5, .full = 3e5, SEEDS(1, 20), EXPECT(LAB_SAME_SHAPE), .run = run_fpr},
-    {ENTRY("slices-fig-5-8", "figures 5b, 5c and 8"), .title = "How evenly slices are loaded",
+     LAB_SIZES(3e5, 3e5), LAB_SEEDS(1, 20), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_fpr},
+    {LAB_ENTRY("slices-fig-5-8", LOG_PAPER "figures 5b, 5c and 8"),
+     .title = "How evenly slices are loaded",
      .claim = "Vertical filters balance skewed streams better than horizontal ones.",
      .method =
          OTHER_LOG "Load is the keys on which a slice was asked, or for vertical slices its "
@@ -685,8 +688,8 @@ const lab_experiment lab_exp_slices[] = {
      .figures = {LINES("Fairness", "slices", "Jain's index", "slices", 0, "fair_h", "fair_v"),
                  LINES("Greatest share", "slices", "share of the load (%)", "slices", 0, "most_h",
                        "most_v", "even")},
-     .quick = 1e5, .full = 1e5, SEEDS(2, 20), EXPECT(LAB_REPRODUCED), .run = run_load},
-    {ENTRY("slices-fig-5d", "figure 5d"), .title = "The rule of x live bits",
+     LAB_SIZES(1e5, 1e5), LAB_SEEDS(2, 20), LAB_EXPECT(LAB_REPRODUCED), .run = run_load},
+    {LAB_ENTRY("slices-fig-5d", LOG_PAPER "figure 5d"), .title = "The rule of x live bits",
      .claim = "With 8 of 40 slices lost, 8 hashes, x = 3 or 4 almost minimises both errors.",
      .method =
          OTHER_LOG "SEEN if all live places are on and at least x live (src/slice/loss.h says "
@@ -703,8 +706,8 @@ const lab_experiment lab_exp_slices[] = {
      .columns = live_columns, .cases = live_cases, .claims = live_claims,
      .figures = {LINES("Errors by x", "x", "errors (%)", "x", 1, "fp", "fn", "fp_formula",
                        "fn_formula")},
-     .quick = 2e5, .full = 2e5, SEEDS(2, 20), EXPECT(LAB_SAME_SHAPE), .run = run_live},
-    {ENTRY("slices-fig-7c", "figure 7c"),
+     LAB_SIZES(2e5, 2e5), LAB_SEEDS(2, 20), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_live},
+    {LAB_ENTRY("slices-fig-7c", LOG_PAPER "figure 7c"),
      .title = "Slices asked by a lookup, with and without pipelining",
      .claim = "Pipelining asks fewer slices, the more so the fewer duplicates there are.",
      .method = "Uniform streams of 20,000 with 80, 50 and 20% distinct; 4 hashes; messages for "
@@ -712,5 +715,5 @@ const lab_experiment lab_exp_slices[] = {
      .columns = pipe_columns, .cases = pipe_cases, .claims = pipe_claims,
      .figures = {LINES("Slices asked by a lookup", "slices", "slices a lookup", "slices", 0,
                        "parallel", "pipeline")},
-     .quick = 2e4, .full = 2e4, SEEDS(1, 5), EXPECT(LAB_REPRODUCED), .run = run_pipe},
+     LAB_SIZES(2e4, 2e4), LAB_SEEDS(1, 5), LAB_EXPECT(LAB_REPRODUCED), .run = run_pipe},
     {0}};

@@ -186,7 +186,8 @@ static const lab_claim down_claims[] = {
 /* --- the entries ------------------------------------------------------------------------------ */
 
 const lab_experiment lab_exp_trees[] = {
-    {ENTRY("slices-table-1", "table 1"), .title = "Local filters: hits and accesses of two levels",
+    {LAB_ENTRY("slices-table-1", LOG_PAPER "table 1"),
+     .title = "Local filters: hits and accesses of two levels",
      .claim = "Dense trees find most duplicates at the leaves, sparse ones at the root.",
      .method =
          OTHER_LOG "Level 0 is the root; 256 leaves, chosen by a hash of the client. The paper's "
@@ -197,21 +198,22 @@ const lab_experiment lab_exp_trees[] = {
                   .y_label = "% of the records",
                   .y = {"hits", "accesses"},
                   .style = LAB_BARS}},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 3), EXPECT(LAB_SAME_SHAPE), .run = run_tree},
-    {ENTRY("slices-fig-12", "figures 12a and 12b"), .title = "Where a tree of five levels decides",
+     LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 3), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_tree},
+    {LAB_ENTRY("slices-fig-12", LOG_PAPER "figures 12a and 12b"),
+     .title = "Where a tree of five levels decides",
      .claim = "The dense tree resolves most requests at the lower levels.",
      .method = OTHER_LOG "Five levels, fanout 4. Level 0 is the root.", .reason = OTHER_LOG,
      .columns = tree_columns, .cases = deep_cases, .claims = tree_claims,
      .figures = {LINES("Hits by level", "level", "hits (% of records)", "level", 0, "hits"),
                  LINES("Accesses by level", "level", "accesses (% of records)", "level", 2,
                        "accesses")},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 3), EXPECT(LAB_SAME_SHAPE), .run = run_tree},
-    {ENTRY("slices-fig-12c", "figure 12c"), .title = "Asking below a hit",
+     LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 3), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_tree},
+    {LAB_ENTRY("slices-fig-12c", LOG_PAPER "figure 12c"), .title = "Asking below a hit",
      .claim = "Top-down testing to level 2 takes away false positives; further down it gains "
               "little.",
      .method = OTHER_LOG "Five levels, fanout 4, nodes sized for 8%.", .reason = OTHER_LOG,
      .columns = down_columns, .cases = down_cases, .claims = down_claims,
      .figures = {LINES("False positives", "level down to which is asked", "false positives (%)",
                        "down", 1, "fp")},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 3), EXPECT(LAB_SAME_SHAPE), .run = run_down},
+     LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 3), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_down},
     {0}};

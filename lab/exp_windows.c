@@ -339,7 +339,7 @@ static const lab_claim burst_claims[] = {
 /* --- the entries ------------------------------------------------------------------------------ */
 
 const lab_experiment lab_exp_windows[] = {
-    {ENTRY("slices-fig-9", "figure 9"), .title = "Equal timers",
+    {LAB_ENTRY("slices-fig-9", LOG_PAPER "figure 9"), .title = "Equal timers",
      .claim = "To ask for some equal timers takes away false positives for few false negatives.",
      .method =
          OTHER_LOG "A window of 20,000 records in 9 or 40 ticks, 8 hashes, 32K or 30K timers, in 4 "
@@ -362,8 +362,9 @@ const lab_experiment lab_exp_windows[] = {
                        "equal", 1, "fn"),
                  LINES("True duplicates among those called so", "timers that must be equal",
                        "true (%)", "equal", 0, "true")},
-     .quick = 2e5, .full = 2e5, SEEDS(1, 10), EXPECT(LAB_SAME_SHAPE), .run = run_equal},
-    {ENTRY("slices-fig-10-11", "figures 10 and 11"), .title = "Filters that grow in a burst",
+     LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 10), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_equal},
+    {LAB_ENTRY("slices-fig-10-11", LOG_PAPER "figures 10 and 11"),
+     .title = "Filters that grow in a burst",
      .claim = "Filters are added for a burst of 2 or 5 times the rate and go afterwards, more of "
               "them the larger the window; by cardinality their number fluctuates more.",
      .method = "Uniform keys, 10 a slot, the middle third of the records at 2 or 5 times the "
@@ -376,5 +377,5 @@ const lab_experiment lab_exp_windows[] = {
      .figures = {LINES("Filters in use", "part of the stream (%)", "filters", "part", 0, "filters"),
                  LINES("False positives so far", "part of the stream (%)", "false positives (%)",
                        "part", 3, "fp")},
-     .quick = 6e4, .full = 6e4, SEEDS(1, 10), EXPECT(LAB_REPRODUCED), .run = run_burst},
+     LAB_SIZES(6e4, 6e4), LAB_SEEDS(1, 10), LAB_EXPECT(LAB_REPRODUCED), .run = run_burst},
     {0}};

@@ -175,6 +175,12 @@ struct lab_experiment {
 /* The source file of an entry: results are cached by what it contains. */
 #define LAB_FILE __FILE__
 
+/* What every entry says, in short. */
+#define LAB_ENTRY(label, where) .name = label, .file = LAB_FILE, .source = where
+#define LAB_SIZES(few, many) .quick = few, .full = many
+#define LAB_SEEDS(few, many) .quick_seeds = few, .full_seeds = many
+#define LAB_EXPECT(verdict) .quick_expected = verdict, .full_expected = verdict
+
 extern const lab_experiment lab_exp_stable[], lab_exp_reservoir[], lab_exp_importance[],
     lab_exp_count[], lab_exp_pairs[], lab_exp_slices[], lab_exp_windows[], lab_exp_trees[],
     lab_exp_ours[];

@@ -75,8 +75,6 @@ void lab_log_offer(const lab_unit *unit, weir_filter *filter, const lab_log *log
         .title = title_text, .x_label = x_title, .y_label = y_title, .x = x_name,                  \
         .y = {__VA_ARGS__}, .by_case = true, .claim = number                                       \
     }
-#define ENTRY(label, part) .name = label, .file = LAB_FILE, .source = "Distributed filtering, " part
-#define SEEDS(few, many) .quick_seeds = few, .full_seeds = many
-#define EXPECT(verdict) .quick_expected = verdict, .full_expected = verdict
+#define LOG_PAPER "Distributed filtering, "
 
 #endif

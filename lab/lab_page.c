@@ -42,28 +42,9 @@ static const char style[] =
     "@media print{section{break-inside:avoid-page}body{font-size:11pt}pre{white-space:pre-wrap}"
     "nav{break-after:page}}\n";
 
-static void put_html(const char *text, FILE *out) {
-    for (; *text; text++) switch (*text) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-}
-
 static void put_paragraph(const char *class, const char *before, const char *text, FILE *out) {
     fprintf(out, "<p%s%s%s>%s", *class ? " class=\"" : "", class, *class ? "\"" : "", before);
-    put_html(text, out);
+    lab_html_text(text, out);
     fputs("</p>\n", out);
 }
 
@@ -126,7 +107,7 @@ static void put_figures(const lab_session *s, const lab_result *r, FILE *out) {
         if (!put_svg(path, out))
             put_paragraph("small", "", "The figure was not drawn: gnuplot is not installed.", out);
         fputs("<figcaption>", out);
-        put_html(words.text, out);
+        lab_html_text(words.text, out);
         fputs("</figcaption></figure>\n", out);
     }
 }
@@ -138,9 +119,9 @@ static void put_claims(const lab_result *r, FILE *out) {
     for (const lab_claim *claim = r->experiment->claims; claim->text; claim++) {
         bool holds = lab_claim_holds(r, claim, &words);
         fprintf(out, "<li><b class=\"%s\">%s</b> ", holds ? "yes" : "no", holds ? "✓" : "✗");
-        put_html(claim->text, out);
+        lab_html_text(claim->text, out);
         fputs(" <span class=\"small\">Found: ", out);
-        put_html(words.text, out);
+        lab_html_text(words.text, out);
         fputs("</span></li>\n", out);
     }
     fputs("</ul>\n", out);
@@ -151,10 +132,10 @@ static void put_section(const lab_session *s, const lab_result *r, FILE *out) {
     lab_judgement j = lab_result_judge(r);
     char command[160];
     fprintf(out, "<section id=\"%s\">\n<p class=\"small\">", e->name);
-    put_html(e->source, out);
+    lab_html_text(e->source, out);
     fprintf(out, " · %s size, %u seed%s</p>\n<h2>", r->full ? "full" : "quick", r->seeds,
             r->seeds == 1 ? "" : "s");
-    put_html(e->title, out);
+    lab_html_text(e->title, out);
     fputs("</h2>\n<p>", out);
     put_verdict(j.verdict, out);
     if (j.numbers) fprintf(out, " %u of %u printed numbers agree", j.within, j.numbers);
@@ -179,9 +160,9 @@ static void put_contents(lab_result *const *results, size_t count, FILE *out) {
     for (size_t i = 0; i < count; i++) {
         const lab_experiment *e = results[i]->experiment;
         fprintf(out, "<tr><td><a href=\"#%s\">", e->name);
-        put_html(e->title, out);
+        lab_html_text(e->title, out);
         fputs("</a></td><td>", out);
-        put_html(e->source, out);
+        lab_html_text(e->source, out);
         fputs("</td><td>", out);
         put_verdict(lab_result_judge(results[i]).verdict, out);
         fputs("</td></tr>\n", out);

@@ -19,6 +19,7 @@ void lab_table_markdown(const lab_result *result, FILE *out);
 void lab_table_html(const lab_result *result, FILE *out);
 void lab_table_json(const lab_result *result, FILE *out);
 void lab_json_text(const char *text, FILE *out);
+void lab_html_text(const char *text, FILE *out);
 const char *lab_command_of(const lab_result *result, char *buffer, size_t size);
 const char *lab_print_number(char buffer[32], double value);
 

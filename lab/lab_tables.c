@@ -101,7 +101,7 @@ typedef struct {
     bool html;
 } table;
 
-static void escape(const char *text, FILE *out) {
+void lab_html_text(const char *text, FILE *out) {
     for (; *text; text++) switch (*text) {
         case '<':
             fputs("&lt;", out);
@@ -111,6 +111,9 @@ static void escape(const char *text, FILE *out) {
             break;
         case '&':
             fputs("&amp;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
             break;
         default:
             fputc(*text, out);
@@ -127,7 +130,7 @@ static void put_cell(const table *t, const char *tag, const char *class, const c
         return;
     }
     fprintf(t->out, "<%s%s%s%s>", tag, *class ? " class=\"" : "", class, *class ? "\"" : "");
-    escape(text, t->out);
+    lab_html_text(text, t->out);
     fprintf(t->out, "</%s>", tag);
 }
 

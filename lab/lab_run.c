@@ -392,6 +392,19 @@ weir_status lab_run(const lab_session *session, int count, char *const *names, b
     return status;
 }
 
+/* Seconds of a processor that an experiment takes, about, with the seeds it asks for. */
+static double planned_seconds(const lab_experiment *e, bool full) {
+    lab_session session = {.full = full};
+    lab_work work = {.session = &session};
+    double sum = 0;
+    for (size_t c = 0; e->cases[c].label; c++) {
+        lab_unit unit;
+        fill_unit(&unit, &work, e, c, 1);
+        if (lab_case_applies(&e->cases[c], full)) sum += (double)cost_of(&unit) * 1e-9;
+    }
+    return sum * seeds_of(&session, e);
+}
+
 void lab_list(FILE *out, bool json) {
     if (json) fputs("[", out);
     for (size_t i = 0; lab_experiment_at(i); i++) {
@@ -408,7 +421,9 @@ void lab_list(FILE *out, bool json) {
         lab_json_text(e->title, out);
         fputs(", \"claim\": ", out);
         lab_json_text(e->claim, out);
-        fprintf(out, ", \"quick\": %.0f, \"full\": %.0f}", e->quick, e->full);
+        fprintf(out, ", \"quick\": %.0f, \"full\": %.0f", e->quick, e->full);
+        fprintf(out, ", \"quick_seconds\": %.3g, \"full_seconds\": %.3g}",
+                planned_seconds(e, false), planned_seconds(e, true));
     }
     if (json) fputs("]\n", out);
 }

@@ -12,7 +12,7 @@ run lab list; is list-code 0 $rc
 is list-names "" "$(for n in thesis-3.1 thesis-3.6 rsbf-table-5 rsbf-fig-7 rsbf-theorem-5.1 ours-recent ours-audit; do grep -q "^$n " out || echo "$n"; done)"
 run lab list --json
 if command -v python3 >/dev/null; then
-  is list-json good "$(python3 -c 'import json; d = json.load(open("out")); assert all(set(e) == {"name", "source", "title", "claim", "quick", "full"} for e in d); print("good")' 2>&1 | tail -1)"
+  is list-json good "$(python3 -c 'import json; d = json.load(open("out")); assert all(set(e) == {"name", "source", "title", "claim", "quick", "full", "quick_seconds", "full_seconds"} for e in d); print("good")' 2>&1 | tail -1)"
 else skip list-json "python3 is not installed"; fi
 
 # --- running, the cache, going on ---------------------------------------------------------

@@ -39,8 +39,12 @@ static const char style[] =
     "font-size:.88rem}ul.claims{list-style:none;padding:0}ul.claims li{margin:.5rem 0;"
     "padding-left:1.5rem;text-indent:-1.5rem;max-width:46rem}\n"
     ".yes{color:var(--good)}.no{color:var(--bad)}\n"
-    "@media print{section{break-inside:avoid-page}body{font-size:11pt}pre{white-space:pre-wrap}"
-    "nav{break-after:page}}\n";
+    "@page{margin:14mm}@page sheet{size:landscape}\n"
+    "@media print{:root{color-scheme:light}body{font-size:10pt}main{max-width:none;padding:0}"
+    "h2,section>p{break-after:avoid}figure,tr,li,pre{break-inside:avoid}"
+    "figure svg{max-width:none;max-height:170mm}pre{white-space:pre-wrap}"
+    ".wide{overflow:visible}table{font-size:7.5pt}th,td{padding:.1rem .4rem .1rem 0}"
+    ".many{page:sheet}.many table{font-size:6.5pt}nav{break-after:page}}\n";
 
 static void put_paragraph(const char *class, const char *before, const char *text, FILE *out) {
     fprintf(out, "<p%s%s%s>%s", *class ? " class=\"" : "", class, *class ? "\"" : "", before);
@@ -141,7 +145,8 @@ static void put_section(const lab_session *s, const lab_result *r, FILE *out) {
     if (j.numbers) fprintf(out, " %u of %u printed numbers agree", j.within, j.numbers);
     if (j.claims) fprintf(out, "%s %u of %u claims hold", j.numbers ? ";" : "", j.held, j.claims);
     fputs("</p>\n", out);
-    put_paragraph("", "<b>The paper.</b> ", e->claim, out);
+    put_paragraph("", strcmp(e->source, "weir") ? "<b>The paper.</b> " : "<b>The promise.</b> ",
+                  e->claim, out);
     put_paragraph("small", "<b>Here.</b> ", e->method, out);
     put_figures(s, r, out);
     lab_table_html(r, out);

@@ -22,6 +22,7 @@ enum {
     HEIGHT = 380,
     SMALL_HEIGHT = 290,
     KEY_HEIGHT = 19,
+    ROOM_FOR = 2,
     MOST_CURVES = 64
 };
 
@@ -203,14 +204,25 @@ static void put_axes(const plot *p) {
     fputs(p->f->log_y ? "set logscale y\n" : "unset logscale y\n", p->out);
 }
 
-/* Numbers on the x axis: plain where small, else with k, M, G. */
-static const char *x_format(const plot *p) {
+static double greatest_x(const plot *p) {
     double most = 0;
     for (size_t c = 0; c < p->r->case_count; c++)
         for (size_t row = 0; row < p->r->cells[c].rows; row++)
             most = fmax(most, value_at(p, c, row, p->x));
-    if (most < 1000) return "%g";
+    return most;
+}
+
+/* Numbers on the x axis: plain where small, else with k, M, G. */
+static const char *x_format(const plot *p) {
+    if (greatest_x(p) < 1000) return "%g";
     return p->f->log_x ? "%.0s%c" : "%.1s%c";
+}
+
+/* From number to number on the x axis of a small panel: 1, 2 or 5 times a power of ten,
+ * so that there is room for each. */
+static double x_step(const plot *p) {
+    double least = greatest_x(p) / 4, ten = pow(10, floor(log10(least)));
+    return ten * (least <= ten ? 1 : least <= 2 * ten ? 2 : least <= 5 * ten ? 5 : 10);
 }
 
 static size_t find_panels(const lab_result *r, const char **panels) {
@@ -233,16 +245,16 @@ static const char *drawing_name(const lab_result *r, const lab_figure *f, char *
     return name;
 }
 
-/* A panel has a line of its legend for each curve; a lone plot has room for more. */
+/* A panel has a line of its legend for each curve; a lone plot has room for some. */
 static size_t height_of(plot *p, const char *const *panels, size_t count) {
     curve curves[MOST_CURVES];
     size_t most = 0;
-    if (count == 1) return HEIGHT;
     for (size_t i = 0; i < count; i++) {
         p->panel = panels[i];
         size_t here = find_curves(p, curves, MOST_CURVES);
         if (here > most) most = here;
     }
+    if (count == 1) return HEIGHT + KEY_HEIGHT * (most > ROOM_FOR ? most - ROOM_FOR : 0);
     return SMALL_HEIGHT + KEY_HEIGHT * most;
 }
 
@@ -262,6 +274,7 @@ static void put_script(const lab_result *r, const lab_figure *f, const char *pat
             "set key outside below height 0.5 samplen 2 spacing 1.1\nset format x '%s'\n",
             x_format(&p));
     if (count > 1 && f->log_x) fputs("set xtics 100\n", out);
+    else if (count > 1 && f->style != LAB_BARS) fprintf(out, "set xtics %g\n", x_step(&p));
     if (count > 1 && f->log_y) fputs("set ytics 100\n", out);
     if (count > 1) fprintf(out, "set multiplot layout %zu,%zu\n", lines, columns);
     for (size_t i = 0; i < count; i++) {

@@ -10,7 +10,7 @@
 
 #include "lab_run.h"
 
-enum { MANY_ROWS = 40 };
+enum { MANY_ROWS = 40, PORTRAIT_COLUMNS = 12 /* more are printed across */ };
 
 const char *lab_print_number(char buffer[32], double value) {
     if (value != value) return strcpy(buffer, "-");
@@ -187,9 +187,17 @@ static void put_row(const table *t, const lab_result *r, size_t c, size_t row) {
     end_row(t);
 }
 
+static size_t columns_shown(const lab_result *r) {
+    size_t count = r->column_count;
+    for (size_t i = 0; i < r->column_count; i++) count += has_paper(r, i);
+    return count;
+}
+
 static void put_table(const table *t, const lab_result *r) {
     bool all = shows_all_rows(r);
-    if (t->html) fputs("<div class=\"wide\"><table>\n<thead>", t->out);
+    if (t->html)
+        fprintf(t->out, "<div class=\"wide%s\"><table>\n<thead>",
+                columns_shown(r) > PORTRAIT_COLUMNS ? " many" : "");
     put_head(t, r);
     if (t->html) fputs("</thead><tbody>\n", t->out);
     for (size_t c = 0; c < r->case_count; c++)

@@ -92,6 +92,9 @@ else
   is page-desktop "<title>looked: 4 " "$(look 1200,900)"
   is page-console "" "$(grep -i 'CONSOLE' console | head -1)"
   is page-phone "<title>looked: 4 " "$(look 500,900)"
+  sed -i 's/@media print/@media all/' looked.html # as on paper, 182 mm wide: nothing may scroll there
+  sed -i 's/document.title = "looked: "/for (const t of document.querySelectorAll("table")) if (t.offsetWidth > 688) bad.push("cut off"); &/' looked.html
+  is page-print "<title>looked: 4 " "$(look 688,900)"
 fi
 
 # --- without gnuplot ---------------------------------------------------------------------------

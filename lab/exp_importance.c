@@ -527,7 +527,7 @@ static const lab_claim zero_claims[] = {
     }
 
 const lab_experiment lab_exp_importance[] = {
-    {LAB_ENTRY("ibf-table-1", "IBF, table I"),
+    {LAB_ENTRY("ibf-table-1", "IBF, table I"), .ns = 240,
      .title = "False and weighted false rates on a trace with sizes",
      .claim = "IBF has several times fewer false positives than SBF, weighted or not, for somewhat "
               "more false negatives.",
@@ -549,7 +549,7 @@ const lab_experiment lab_exp_importance[] = {
      .columns = rate_columns, .cases = drawn_cases, .claims = rate_claims,
      .figures = {BARS("Rates by filter")}, LAB_SIZES(1e4, 1e4), LAB_SEEDS(5, 50),
      LAB_EXPECT(LAB_SAME_SHAPE), .run = run_rates},
-    {LAB_ENTRY("ibf-fig-5-10", "IBF, figures 5-10"),
+    {LAB_ENTRY("ibf-fig-5-10", "IBF, figures 5-10"), .ns = 210,
      .title = "False rates by importance, on a trace",
      .claim = "IBF has fewer false positives than SBF for almost all importances, and false "
               "negatives that fall with importance.",

@@ -595,7 +595,8 @@ static const lab_claim cost_claims[] = {
  * ------------------------------------------------------------------------------------ */
 
 const lab_experiment lab_exp_ours[] = {
-    {LAB_ENTRY("ours-recent", "weir"), .title = "recent against every filter and the oracle",
+    {LAB_ENTRY("ours-recent", "weir"), .ns = 80,
+     .title = "recent against every filter and the oracle",
      .claim =
          "At the same memory and bound, the default filter makes fewer false negatives than "
          "any other filter of ours, and about as many as an exact LRU with two bits a key more "
@@ -621,7 +622,7 @@ const lab_experiment lab_exp_ours[] = {
                   .style = LAB_POINTS}},
      LAB_SIZES(3e5, 3e6), LAB_SEEDS(1, 3), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_against,
      .cost = against_cost, .memory = against_memory},
-    {LAB_ENTRY("ours-exact", "weir"), .title = "Exact while it fits",
+    {LAB_ENTRY("ours-exact", "weir"), .ns = 35, .title = "Exact while it fits",
      .claim = "As long as the distinct keys fit the memory, the answers are exact but for 64-bit "
               "hash collisions.",
      .method = "recent with fpr = 0.0001%, streams of five records for each key of the universe, "
@@ -635,7 +636,8 @@ const lab_experiment lab_exp_ours[] = {
                   .by_case = true}},
      LAB_SIZES(5e5, 5e6), LAB_SEEDS(3, 5), LAB_EXPECT(LAB_REPRODUCED), .run = run_exact,
      .cost = exact_cost},
-    {LAB_ENTRY("ours-bound", "weir"), .title = "The bound on false positives, all along the stream",
+    {LAB_ENTRY("ours-bound", "weir"), .ns = 57,
+     .title = "The bound on false positives, all along the stream",
      .claim = "The false positive rate is never above fpr, at any time.",
      .method = "A Zipf stream (0.6) on which new keys keep coming, in a sixteenth of a byte for "
                "each record; the rate in 40 stretches, over the bound.",
@@ -648,7 +650,7 @@ const lab_experiment lab_exp_ours[] = {
                   .by_case = true,
                   .y_range = "[0:1.5]"}},
      LAB_SIZES(2e6, 2e7), LAB_SEEDS(3, 5), LAB_EXPECT(LAB_REPRODUCED), .run = run_bound},
-    {LAB_ENTRY("ours-audit", "weir"), .title = "The audit's intervals hold the truth",
+    {LAB_ENTRY("ours-audit", "weir"), .ns = 170, .title = "The audit's intervals hold the truth",
      .claim = "The audit reports the error rates that really happen, with an interval that holds "
               "them at its stated rate of 95%.",
      .method = "Streams of 20,000 records, 50 runs a seed, an audit of every key, of one in 4, "
@@ -661,7 +663,7 @@ const lab_experiment lab_exp_ours[] = {
                   .y_range = "[80:100]"}},
      LAB_SIZES(1e6, 1e6), LAB_SEEDS(4, 20), LAB_EXPECT(LAB_REPRODUCED), .run = run_audit,
      .cost = audit_cost},
-    {LAB_ENTRY("ours-cost", "weir"),
+    {LAB_ENTRY("ours-cost", "weir"), .ns = 46,
      .title = "The cost of a key, along the stream and against memory",
      .claim = "A key costs the same however long the stream; it costs more in a large memory only "
               "because that is not in the cache.",

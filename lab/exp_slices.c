@@ -635,7 +635,7 @@ const lab_experiment lab_exp_slices[] = {
                   .y = {"bits"},
                   .by_case = true}},
      LAB_SIZES(1, 1), LAB_SEEDS(1, 1), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_sizes},
-    {LAB_ENTRY("slices-fig-1", LOG_PAPER "figure 1"),
+    {LAB_ENTRY("slices-fig-1", LOG_PAPER "figure 1"), .ns = 2000,
      .title = "False positives when sites are lost",
      .claim = "Vertical filters tolerate lost sites better than horizontal ones.",
      .method = "40 slices, 20,000 keys, 4 hashes; keys of lost sites are called SEEN. The "
@@ -646,7 +646,7 @@ const lab_experiment lab_exp_slices[] = {
                        "horizontal_found", "vertical_found")},
      LAB_SIZES(FIG1_KEYS, FIG1_KEYS), LAB_SEEDS(2, 10), LAB_EXPECT(LAB_REPRODUCED),
      .run = run_lost},
-    {LAB_ENTRY("slices-fig-4-6", LOG_PAPER "figures 4 and 6"),
+    {LAB_ENTRY("slices-fig-4-6", LOG_PAPER "figures 4 and 6"), .ns = 500,
      .title = "How popular keys are, and how busy leaves",
      .claim = "URLs and client addresses follow a highly skewed, Zipf-like distribution.",
      .method = OTHER_LOG "A leaf is one of 256, by a hash of the client. An exponent above 0.7 "
@@ -661,7 +661,7 @@ const lab_experiment lab_exp_slices[] = {
                   .log_x = true,
                   .log_y = true}},
      LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 1), LAB_EXPECT(LAB_REPRODUCED), .run = run_ranks},
-    {LAB_ENTRY("slices-fig-5a-7", LOG_PAPER "figures 5a, 7a and 7b"),
+    {LAB_ENTRY("slices-fig-5a-7", LOG_PAPER "figures 5a, 7a and 7b"), .ns = 680,
      .title = "False positives against the number of slices",
      .claim = "Vertical slices have the rate of the whole filter; the more horizontal slices, the "
               "more their rate deviates from it.",
@@ -676,7 +676,7 @@ const lab_experiment lab_exp_slices[] = {
      .figures = {LINES("False positives", "slices", "false positives (%)", "slices", 0,
                        "horizontal", "vertical", "theory")},
      LAB_SIZES(3e5, 3e5), LAB_SEEDS(1, 20), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_fpr},
-    {LAB_ENTRY("slices-fig-5-8", LOG_PAPER "figures 5b, 5c and 8"),
+    {LAB_ENTRY("slices-fig-5-8", LOG_PAPER "figures 5b, 5c and 8"), .ns = 1300,
      .title = "How evenly slices are loaded",
      .claim = "Vertical filters balance skewed streams better than horizontal ones.",
      .method =
@@ -689,7 +689,8 @@ const lab_experiment lab_exp_slices[] = {
                  LINES("Greatest share", "slices", "share of the load (%)", "slices", 0, "most_h",
                        "most_v", "even")},
      LAB_SIZES(1e5, 1e5), LAB_SEEDS(2, 20), LAB_EXPECT(LAB_REPRODUCED), .run = run_load},
-    {LAB_ENTRY("slices-fig-5d", LOG_PAPER "figure 5d"), .title = "The rule of x live bits",
+    {LAB_ENTRY("slices-fig-5d", LOG_PAPER "figure 5d"), .ns = 1900,
+     .title = "The rule of x live bits",
      .claim = "With 8 of 40 slices lost, 8 hashes, x = 3 or 4 almost minimises both errors.",
      .method =
          OTHER_LOG "SEEN if all live places are on and at least x live (src/slice/loss.h says "
@@ -707,7 +708,7 @@ const lab_experiment lab_exp_slices[] = {
      .figures = {LINES("Errors by x", "x", "errors (%)", "x", 1, "fp", "fn", "fp_formula",
                        "fn_formula")},
      LAB_SIZES(2e5, 2e5), LAB_SEEDS(2, 20), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_live},
-    {LAB_ENTRY("slices-fig-7c", LOG_PAPER "figure 7c"),
+    {LAB_ENTRY("slices-fig-7c", LOG_PAPER "figure 7c"), .ns = 8000,
      .title = "Slices asked by a lookup, with and without pipelining",
      .claim = "Pipelining asks fewer slices, the more so the fewer duplicates there are.",
      .method = "Uniform streams of 20,000 with 80, 50 and 20% distinct; 4 hashes; messages for "

@@ -666,7 +666,8 @@ const lab_experiment lab_exp_stable[] = {
                   .by_case = true,
                   .log_x = true}},
      LAB_EXPECT(LAB_REPRODUCED), .run = run_gaps},
-    {LAB_ENTRY("thesis-3.3", "thesis, figure 3.3"), .title = "The share of zeros along a stream",
+    {LAB_ENTRY("thesis-3.3", "thesis, figure 3.3"), .ns = 130,
+     .title = "The share of zeros along a stream",
      .claim = "The share of zeros falls until it is stable, sooner in a smaller space; then it "
               "fluctuates slightly.",
      .method = "Max = 1, K = 2, P = 4; units of 64 bits as in the figure, which goes up to larger "
@@ -679,7 +680,7 @@ const lab_experiment lab_exp_stable[] = {
                   .y = {"zeros"},
                   .by_case = true}},
      LAB_SIZES(2.7e6, 2.7e6), LAB_SEEDS(3, 10), LAB_EXPECT(LAB_REPRODUCED), .run = run_zeros},
-    {LAB_ENTRY("thesis-3.4", "thesis, figure 3.4"),
+    {LAB_ENTRY("thesis-3.4", "thesis, figure 3.4"), .ns = 200,
      .title = "SBF, FPBuffering, buffering and the Bloom filter, by space",
      .claim = "In small spaces SBF has 3 to 13% fewer false negatives than FPBuffering at the same "
               "false positive rate; in the largest, buffering and the Bloom filter are better.",
@@ -698,7 +699,7 @@ const lab_experiment lab_exp_stable[] = {
                   .log_x = true}},
      LAB_SIZES(1e7, 1e7), LAB_SEEDS(1, 5), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_spaces,
      .memory = prepared_memory},
-    {LAB_ENTRY("thesis-3.5", "thesis, figure 3.5"),
+    {LAB_ENTRY("thesis-3.5", "thesis, figure 3.5"), .ns = 110,
      .title = "SBF against FPBuffering, by allowed false positives",
      .claim = "The more false positives are allowed, the further is SBF ahead of FPBuffering.",
      .method = "Max = 3, K = 4 for 0.5% and 1%, Max = 1, K = 2 for 10% and 20%, as in the text; "
@@ -714,7 +715,7 @@ const lab_experiment lab_exp_stable[] = {
                   .log_x = true}},
      LAB_SIZES(1e7, 1e7), LAB_SEEDS(1, 5), LAB_EXPECT(LAB_REPRODUCED), .run = run_allowed,
      .memory = prepared_memory},
-    {LAB_ENTRY("thesis-3.6", "thesis, figure 3.6"),
+    {LAB_ENTRY("thesis-3.6", "thesis, figure 3.6"), .ns = 900,
      .title = "SBF against FPBuffering on b-model and Poisson streams",
      .claim = "SBF beats FPBuffering by up to 30%; burstiness matters little; the larger the gaps, "
               "the more space both need.",

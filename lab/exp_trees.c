@@ -186,7 +186,7 @@ static const lab_claim down_claims[] = {
 /* --- the entries ------------------------------------------------------------------------------ */
 
 const lab_experiment lab_exp_trees[] = {
-    {LAB_ENTRY("slices-table-1", LOG_PAPER "table 1"),
+    {LAB_ENTRY("slices-table-1", LOG_PAPER "table 1"), .ns = 950,
      .title = "Local filters: hits and accesses of two levels",
      .claim = "Dense trees find most duplicates at the leaves, sparse ones at the root.",
      .method =
@@ -199,7 +199,7 @@ const lab_experiment lab_exp_trees[] = {
                   .y = {"hits", "accesses"},
                   .style = LAB_BARS}},
      LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 3), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_tree},
-    {LAB_ENTRY("slices-fig-12", LOG_PAPER "figures 12a and 12b"),
+    {LAB_ENTRY("slices-fig-12", LOG_PAPER "figures 12a and 12b"), .ns = 1170,
      .title = "Where a tree of five levels decides",
      .claim = "The dense tree resolves most requests at the lower levels.",
      .method = OTHER_LOG "Five levels, fanout 4. Level 0 is the root.", .reason = OTHER_LOG,
@@ -208,7 +208,7 @@ const lab_experiment lab_exp_trees[] = {
                  LINES("Accesses by level", "level", "accesses (% of records)", "level", 2,
                        "accesses")},
      LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 3), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_tree},
-    {LAB_ENTRY("slices-fig-12c", LOG_PAPER "figure 12c"), .title = "Asking below a hit",
+    {LAB_ENTRY("slices-fig-12c", LOG_PAPER "figure 12c"), .ns = 3200, .title = "Asking below a hit",
      .claim = "Top-down testing to level 2 takes away false positives; further down it gains "
               "little.",
      .method = OTHER_LOG "Five levels, fanout 4, nodes sized for 8%.", .reason = OTHER_LOG,

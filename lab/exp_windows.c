@@ -339,7 +339,7 @@ static const lab_claim burst_claims[] = {
 /* --- the entries ------------------------------------------------------------------------------ */
 
 const lab_experiment lab_exp_windows[] = {
-    {LAB_ENTRY("slices-fig-9", LOG_PAPER "figure 9"), .title = "Equal timers",
+    {LAB_ENTRY("slices-fig-9", LOG_PAPER "figure 9"), .ns = 1850, .title = "Equal timers",
      .claim = "To ask for some equal timers takes away false positives for few false negatives.",
      .method =
          OTHER_LOG "A window of 20,000 records in 9 or 40 ticks, 8 hashes, 32K or 30K timers, in 4 "
@@ -363,7 +363,7 @@ const lab_experiment lab_exp_windows[] = {
                  LINES("True duplicates among those called so", "timers that must be equal",
                        "true (%)", "equal", 0, "true")},
      LAB_SIZES(2e5, 2e5), LAB_SEEDS(1, 10), LAB_EXPECT(LAB_SAME_SHAPE), .run = run_equal},
-    {LAB_ENTRY("slices-fig-10-11", LOG_PAPER "figures 10 and 11"),
+    {LAB_ENTRY("slices-fig-10-11", LOG_PAPER "figures 10 and 11"), .ns = 740,
      .title = "Filters that grow in a burst",
      .claim = "Filters are added for a burst of 2 or 5 times the rate and go afterwards, more of "
               "them the larger the window; by cardinality their number fluctuates more.",

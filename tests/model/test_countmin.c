@@ -288,10 +288,12 @@ static void mean_errors(double skew, const char *shape, bool top, double *errors
  * keys (figure 4.1's shape) and for the most frequent (4.2's), and more. */
 static void auto_is_never_much_worse(void **state) {
     (void)state;
-    static const char *const shapes[] = {"countmin:width=64,depth=3", "countmin:width=256,depth=5",
-                                         "countmin:width=1024,depth=4"};
+    static const char *const shapes[] = {
+        "countmin:width=64,depth=3",   "countmin:width=256,depth=5",
+        "countmin:width=512,depth=2",  "countmin:width=1024,depth=4",
+        "countmin:width=4096,depth=7", "countmin:width=16384,depth=4"};
     double worst = 0, errors[3];
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
         for (int top = 0; top < 2; top++)
             for (double skew = 0; skew <= 2.01; skew += 0.25) {
                 mean_errors(skew, shapes[k], top, errors);

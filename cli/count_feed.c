@@ -5,6 +5,11 @@
  * sketch sees does not depend on how the stream was cut into batches. Counters add
  * up when they are merged, so the counts are those of a single sketch.
  *
+ * Where the order of records does not matter, those of a batch with the same key are
+ * folded into one update that weighs as much: a small table remembers where in the batch
+ * keys were met last. A stream of few keys then costs little more than its hashes. Where
+ * a batch has few repeats, the next ones are not looked at for any.
+ *
  * A window or a half-life that goes by records needs all of them in order, in one
  * sketch; so do groups.
  */
@@ -16,7 +21,7 @@
 #include "cli.h"
 #include "count.h"
 
-enum { LINE = 640 };
+enum { LINE = 640, FOLD_SLOTS = 2048, FOLD_REST = 16 }; /* batches without folding */
 
 /* One thread's share of the work. */
 typedef struct {
@@ -34,6 +39,9 @@ typedef struct {
     int64_t *values, *times, *weights;
     double *fractions;
     bool whole; /* all weights are */
+    bool folded;
+    unsigned rest; /* batches before folding is tried again */
+    uint32_t *met; /* by hash: which update a key may be part of */
 
     uint64_t bad;     /* of this batch */
     uint32_t trouble; /* the record that stopped it; UINT32_MAX: none */
@@ -44,7 +52,7 @@ struct count_feed {
     const count_settings *settings;
     const stream_batch *batch;
     const count_truths *truths;
-    bool integers, weighs;
+    bool integers, weighs, folds;
     unsigned threads;
     feeder *feeders;
 
@@ -171,7 +179,7 @@ static void add_taken(feeder *f, count_set *set) {
         .count = f->count,
         .hashes = f->hashes,
         .values = f->values,
-        .weights = f->feed->weighs && f->whole ? f->weights : NULL,
+        .weights = f->folded || (f->feed->weighs && f->whole) ? f->weights : NULL,
         .fractions = f->feed->weighs && !f->whole ? f->fractions : NULL,
         .times = b->times ? f->times : NULL,
         .key = key_of,
@@ -197,6 +205,28 @@ static void take_mine(feeder *f) {
     for (size_t i = 0; b->times && i < n; i++) f->times[i] = b->times[f->places[i]];
 }
 
+/* The same, and records of one key become one update, without branches too. */
+static void take_folded(feeder *f) {
+    const stream_batch *b = f->feed->batch;
+    size_t n = 0, taken = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        uint64_t hash = b->hashes[i];
+        uint32_t *met = &f->met[hash % FOLD_SLOTS], mine = is_mine(f, hash);
+        bool again = *met < n && f->hashes[*met] == hash;
+        uint32_t at = again ? *met : (uint32_t)n;
+        f->places[n] = (uint32_t)i;
+        f->hashes[n] = hash;
+        f->weights[n] = 0;
+        f->weights[at] += mine;
+        *met = at;
+        n += mine && !again;
+        taken += mine;
+    }
+    f->count = n;
+    f->folded = true;
+    f->rest = n > taken / 2 ? FOLD_REST : 0;
+}
+
 static void take_singly(feeder *f) {
     const stream_batch *b = f->feed->batch;
     for (size_t i = 0; i < b->count; i++) {
@@ -215,7 +245,10 @@ static void feed_share(feeder *f) {
     f->whole = true;
     f->trouble = UINT32_MAX;
     bool plain = !b->status && !feed->integers && !feed->weighs;
-    if (plain && feed->threads == 1 && !feed->truths) {
+    bool fold = plain && feed->folds && !f->rest;
+    f->folded = false;
+    if (f->rest) f->rest--;
+    if (plain && !fold && feed->threads == 1 && !feed->truths) {
         weir_updates u = {.count = b->count,
                           .hashes = b->hashes,
                           .times = b->times,
@@ -228,7 +261,8 @@ static void feed_share(feeder *f) {
         stop_at(f, 0, "out of memory");
         return;
     }
-    if (plain) take_mine(f);
+    if (fold) take_folded(f);
+    else if (plain) take_mine(f);
     else take_singly(f);
     add_taken(f, f->set);
 }
@@ -306,7 +340,7 @@ static int tell_truth(const count_feed *feed, const feeder *f) {
     int code = EXIT_DONE;
     if (!feed->truths) return EXIT_DONE;
     for (size_t i = 0; i < f->count && code == EXIT_DONE; i++) {
-        double weight = feed->weighs ? f->fractions[i] : 1;
+        double weight = feed->weighs ? f->fractions[i] : f->folded ? (double)f->weights[i] : 1;
         if (feed->truths->hashes) code = truth_add(feed->truths->hashes, f->hashes[i], weight);
         if (feed->truths->integers && code == EXIT_DONE)
             code = truth_add(feed->truths->integers, truth_word(f->values[i]), weight);
@@ -344,6 +378,7 @@ int count_feed_some(count_feed *feed, count_set *into, const stream_batch *batch
     f->count = 0;
     f->bad = 0;
     f->whole = true;
+    f->folded = false;
     f->trouble = UINT32_MAX;
     if (!make_room(f, count)) return cli_error("out of memory");
     for (size_t i = 0; i < count && take(f, indices[i]); i++) {
@@ -370,6 +405,8 @@ static int start_feeder(count_feed *feed, unsigned number, count_set *set) {
     stream_error err;
     *f = (feeder){.feed = feed, .number = number, .set = number ? &f->own : set};
     stream_options options = feed->settings->from.in;
+    f->met = calloc(FOLD_SLOTS, sizeof *f->met);
+    if (!f->met) return cli_error("out of memory");
     if (stream_picker_new(&f->picker, &options, &err) != STREAM_OK)
         return cli_error("%s", err.message);
     if (!number) return EXIT_DONE;
@@ -395,6 +432,8 @@ int count_feed_new(count_feed **out, const count_settings *settings, count_set *
     feed->integers =
         settings->range_count || settings->quantile_count || (set && set->part[PART_INTEGERS]);
     feed->weighs = settings->from.in.number_field != NULL;
+    feed->folds = !settings->window && !settings->decay && !settings->conservative &&
+                  !settings->sketch_count && !settings->sample;
     pthread_mutex_init(&feed->lock, NULL);
     pthread_cond_init(&feed->go, NULL);
     pthread_cond_init(&feed->done, NULL);
@@ -418,6 +457,7 @@ void count_feed_free(count_feed *feed) {
         if (f->running) pthread_join(f->thread, NULL);
         stream_picker_free(f->picker);
         count_set_free(&f->own);
+        free(f->met);
         free(f->places);
         free(f->hashes);
         free(f->values);

@@ -61,7 +61,7 @@
 enum { NOISE_MOST = 4096, STRETCHES = 48, STRETCH_LEAST = 4 };
 enum { STEPS_MOST = 4 * STRETCHES, SEGMENTS_MOST = STEPS_MOST * WEIR__DEPTH_MOST + 2 };
 #define CHANCE 0.01 /* that a bound fails */
-#define SPIKE 9.0
+#define SPIKE 10.0
 #define SPIKE_SPREAD 0.75
 
 struct weir__row_view {

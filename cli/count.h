@@ -143,9 +143,11 @@ typedef struct {
 typedef struct count_feed count_feed;
 
 /* How records become updates of a set; several sets may share one feed. `threads`
- * sets are fed in parallel and merged by count_feed_gather(). */
+ * sets are fed in parallel and merged by count_feed_gather(); each thread is a consumer
+ * of the reader, the caller the first. The feed is freed before the reader is closed. */
 int count_feed_new(count_feed **out, const count_settings *settings, count_set *set,
                    unsigned threads);
+void count_feed_start(count_feed *feed, stream_reader *reader, count_totals *totals);
 void count_feed_free(count_feed *feed);
 
 /* Count the records of a batch, and those without a key among them, in totals; the first
@@ -160,7 +162,14 @@ int count_feed_batch(count_feed *feed, const stream_reader *reader, const stream
 int count_feed_some(count_feed *feed, count_set *into, const stream_batch *batch,
                     const uint32_t *indices, size_t count, count_totals *totals);
 
-/* Bring all that was fed into the set that the feed was made with. */
+/* The reader has no more: wait until every thread has seen that too. */
+void count_feed_finish(count_feed *feed);
+
+/* The error that one of the threads has met, if any. */
+int count_feed_trouble(count_feed *feed);
+
+/* Bring all that was fed into the set that the feed was made with, and the totals up to
+ * date, which with several threads are so only then. */
 int count_feed_gather(count_feed *feed);
 
 /* Truths that are fed too, or NULL. */

@@ -1,9 +1,10 @@
 /* count_feed.c - records on their way into sketches.
  *
- * With several threads each has sketches of its own and takes the keys of one range of
- * hashes: all of a batch at once, in the order of the stream, so that what each
- * sketch sees does not depend on how the stream was cut into batches. Counters add
- * up when they are merged, so the counts are those of a single sketch.
+ * With several threads each has sketches of its own and takes batches in turn with the
+ * others, so that what each sketch sees does not depend on which thread was faster.
+ * Counters add up when they are merged, so the counts are those of a single sketch. Each
+ * goes on at its own pace; they meet only where the answers so far are wanted: then
+ * those behind come as far as the first has, and nobody goes on before that.
  *
  * Where the order of records does not matter, those of a batch with the same key are
  * folded into one update that weighs as much: a small table remembers where in the batch
@@ -15,6 +16,7 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,7 @@ enum { LINE = 640, FOLD_SLOTS = 2048, FOLD_REST = 16 }; /* batches without foldi
 /* One thread's share of the work. */
 typedef struct {
     count_feed *feed;
+    const stream_batch *batch; /* in hand */
     unsigned number;
     count_set own, *set; /* the first feeds the caller's set */
     stream_picker *picker;
@@ -43,24 +46,28 @@ typedef struct {
     unsigned rest; /* batches before folding is tried again */
     uint32_t *met; /* by hash: which update a key may be part of */
 
-    uint64_t bad;     /* of this batch */
-    uint32_t trouble; /* the record that stopped it; UINT32_MAX: none */
+    count_totals totals;  /* since the threads last met */
+    uint64_t next, ended; /* number of the next batch to begin; of how many have ended, times
+                           * the threads; guarded by the feed's lock */
+    uint64_t stopped;     /* the number of the batch that has the trouble */
+    uint32_t trouble;     /* the record that stopped it; UINT32_MAX: none */
     char message[LINE];
 } feeder;
 
 struct count_feed {
     const count_settings *settings;
-    const stream_batch *batch;
     const count_truths *truths;
     bool integers, weighs, folds;
     unsigned threads;
     feeder *feeders;
 
+    /* several threads */
+    stream_reader *reader;
+    count_totals *totals;
+    _Atomic bool troubled; /* one of them is */
     pthread_mutex_t lock;
-    pthread_cond_t go, done;
-    uint64_t turn;    /* number of the batch in hand */
-    unsigned waiting; /* feeders still busy with it */
-    bool closing;
+    pthread_cond_t go, done; /* the limit was raised; a batch has ended */
+    uint64_t limit;          /* batches before this number may be begun */
 };
 
 /* --- one feeder ------------------------------------------------------------------------ */
@@ -85,9 +92,17 @@ static bool make_room(feeder *f, size_t count) {
     return true;
 }
 
-static void stop_at(feeder *f, uint32_t place, const char *why) {
-    const stream_batch *b = f->feed->batch;
+/* Its message is up to the caller. The first thread may be waiting for input. */
+static void note_trouble(feeder *f, uint32_t place) {
     f->trouble = place;
+    f->stopped = f->next;
+    atomic_store(&f->feed->troubled, true);
+    if (f->number) stream_interrupt(f->feed->reader);
+}
+
+static void stop_at(feeder *f, uint32_t place, const char *why) {
+    const stream_batch *b = f->batch;
+    note_trouble(f, place);
     snprintf(f->message, sizeof f->message, "record %llu of '%s': %s",
              (unsigned long long)b->first_record + place, b->file, why);
 }
@@ -113,10 +128,10 @@ static bool integer_of(const char *key, size_t length, int64_t *value) {
 /* The integer key of a record. false: it has none, and has been dealt with. */
 static bool take_integer(feeder *f, uint32_t place, int64_t *value) {
     size_t length = 0;
-    const char *key = stream_pick(f->picker, f->feed->batch, place, &length);
+    const char *key = stream_pick(f->picker, f->batch, place, &length);
     if (key && integer_of(key, length, value)) return true;
     if (f->feed->settings->from.on_bad != DO_FAIL) {
-        f->bad++;
+        f->totals.bad++;
         return false;
     }
     char why[160];
@@ -129,7 +144,7 @@ static bool take_integer(feeder *f, uint32_t place, int64_t *value) {
 
 /* Take a record in hand; false if it stops the run. */
 static bool take(feeder *f, uint32_t place) {
-    const stream_batch *b = f->feed->batch;
+    const stream_batch *b = f->batch;
     size_t n = f->count;
     if (f->feed->integers && !take_integer(f, place, &f->values[n]))
         return f->trouble == UINT32_MAX;
@@ -148,14 +163,14 @@ static bool take(feeder *f, uint32_t place) {
 
 static const void *key_of(void *context, size_t i, size_t *length) {
     feeder *f = context;
-    const void *key = stream_pick(f->picker, f->feed->batch, f->places[i], length);
+    const void *key = stream_pick(f->picker, f->batch, f->places[i], length);
     if (!key) *length = 0;
     return key ? key : "";
 }
 
 static const void *key_in_place(void *context, size_t i, size_t *length) {
     feeder *f = context;
-    const void *key = stream_pick(f->picker, f->feed->batch, i, length);
+    const void *key = stream_pick(f->picker, f->batch, i, length);
     if (!key) *length = 0;
     return key ? key : "";
 }
@@ -174,7 +189,7 @@ static void add_to(feeder *f, count_set *set, const weir_updates *all) {
 
 /* Add what is in hand. */
 static void add_taken(feeder *f, count_set *set) {
-    const stream_batch *b = f->feed->batch;
+    const stream_batch *b = f->batch;
     weir_updates u = {
         .count = f->count,
         .hashes = f->hashes,
@@ -188,67 +203,56 @@ static void add_taken(feeder *f, count_set *set) {
     if (f->count) add_to(f, set, &u);
 }
 
-static bool is_mine(const feeder *f, uint64_t hash) {
-    return (unsigned)((hash >> 32) * f->feed->threads >> 32) == f->number;
+/* Nothing but keys, all in order. */
+static void take_all(feeder *f) {
+    const stream_batch *b = f->batch;
+    for (size_t i = 0; i < b->count; i++) f->places[i] = (uint32_t)i;
+    memcpy(f->hashes, b->hashes, b->count * sizeof *f->hashes);
+    if (b->times) memcpy(f->times, b->times, b->count * sizeof *f->times);
+    f->count = b->count;
 }
 
-/* Nothing but keys, all in order: without branches, which could not be foretold. */
-static void take_mine(feeder *f) {
-    const stream_batch *b = f->feed->batch;
+/* The same, and records of one key become one update: without branches, which could not
+ * be foretold. */
+static void take_folded(feeder *f) {
+    const stream_batch *b = f->batch;
     size_t n = 0;
     for (size_t i = 0; i < b->count; i++) {
-        f->places[n] = (uint32_t)i;
-        f->hashes[n] = b->hashes[i];
-        n += is_mine(f, b->hashes[i]);
-    }
-    f->count = n;
-    for (size_t i = 0; b->times && i < n; i++) f->times[i] = b->times[f->places[i]];
-}
-
-/* The same, and records of one key become one update, without branches too. */
-static void take_folded(feeder *f) {
-    const stream_batch *b = f->feed->batch;
-    size_t n = 0, taken = 0;
-    for (size_t i = 0; i < b->count; i++) {
         uint64_t hash = b->hashes[i];
-        uint32_t *met = &f->met[hash % FOLD_SLOTS], mine = is_mine(f, hash);
+        uint32_t *met = &f->met[hash % FOLD_SLOTS];
         bool again = *met < n && f->hashes[*met] == hash;
         uint32_t at = again ? *met : (uint32_t)n;
         f->places[n] = (uint32_t)i;
         f->hashes[n] = hash;
         f->weights[n] = 0;
-        f->weights[at] += mine;
+        f->weights[at]++;
         *met = at;
-        n += mine && !again;
-        taken += mine;
+        n += !again;
     }
     f->count = n;
     f->folded = true;
-    f->rest = n > taken / 2 ? FOLD_REST : 0;
+    f->rest = n > b->count / 2 ? FOLD_REST : 0;
 }
 
 static void take_singly(feeder *f) {
-    const stream_batch *b = f->feed->batch;
+    const stream_batch *b = f->batch;
     for (size_t i = 0; i < b->count; i++) {
         if (b->status && b->status[i] != STREAM_RECORD_OK) continue;
-        if (f->feed->threads > 1 && !is_mine(f, b->hashes[i])) continue;
         if (!take(f, (uint32_t)i)) break;
     }
 }
 
-/* This feeder's share of the batch. */
-static void feed_share(feeder *f) {
+/* Feed the batch in hand. */
+static void feed_all(feeder *f) {
     count_feed *feed = f->feed;
-    const stream_batch *b = feed->batch;
+    const stream_batch *b = f->batch;
     f->count = 0;
-    f->bad = 0;
     f->whole = true;
-    f->trouble = UINT32_MAX;
     bool plain = !b->status && !feed->integers && !feed->weighs;
     bool fold = plain && feed->folds && !f->rest;
     f->folded = false;
     if (f->rest) f->rest--;
-    if (plain && !fold && feed->threads == 1 && !feed->truths) {
+    if (plain && !fold && !feed->truths) {
         weir_updates u = {.count = b->count,
                           .hashes = b->hashes,
                           .times = b->times,
@@ -262,79 +266,84 @@ static void feed_share(feeder *f) {
         return;
     }
     if (fold) take_folded(f);
-    else if (plain) take_mine(f);
+    else if (plain) take_all(f);
     else take_singly(f);
     add_taken(f, f->set);
 }
 
 /* --- threads ------------------------------------------------------------------------------ */
 
-static void *work(void *context) {
-    feeder *f = context;
+/* Note that a batch begins, once it may. */
+static void begin_batch(feeder *f, const stream_batch *batch) {
     count_feed *feed = f->feed;
-    uint64_t turn = 0;
+    f->batch = batch;
+    if (!feed->reader) return;
     pthread_mutex_lock(&feed->lock);
-    while (true) {
-        while (feed->turn == turn && !feed->closing) pthread_cond_wait(&feed->go, &feed->lock);
-        if (feed->closing) break;
-        turn = feed->turn;
-        pthread_mutex_unlock(&feed->lock);
-        feed_share(f);
-        pthread_mutex_lock(&feed->lock);
-        if (--feed->waiting == 0) pthread_cond_signal(&feed->done);
-    }
-    pthread_mutex_unlock(&feed->lock);
-    return NULL;
-}
-
-static void feed_all(count_feed *feed) {
-    if (feed->threads > 1) {
-        pthread_mutex_lock(&feed->lock);
-        feed->turn++;
-        feed->waiting = feed->threads - 1;
-        pthread_cond_broadcast(&feed->go);
-        pthread_mutex_unlock(&feed->lock);
-    }
-    feed_share(&feed->feeders[0]);
-    if (feed->threads < 2) return;
-    pthread_mutex_lock(&feed->lock);
-    while (feed->waiting) pthread_cond_wait(&feed->done, &feed->lock);
+    while (f->next >= feed->limit) pthread_cond_wait(&feed->go, &feed->lock);
+    f->next += feed->threads;
     pthread_mutex_unlock(&feed->lock);
 }
 
-/* --- batches ------------------------------------------------------------------------------ */
-
-static int show_header(count_feed *feed, const stream_batch *b) {
-    stream_error err;
-    for (unsigned i = 0; i < feed->threads; i++)
-        if (stream_picker_header(feed->feeders[i].picker, b, 0, &err) != STREAM_OK)
-            return cli_error("%s", err.message);
-    return EXIT_DONE;
+static void end_batch(feeder *f) {
+    count_feed *feed = f->feed;
+    if (!feed->reader) return;
+    pthread_mutex_lock(&feed->lock);
+    f->ended = f->next;
+    if (feed->limit != UINT64_MAX) pthread_cond_signal(&feed->done);
+    pthread_mutex_unlock(&feed->lock);
 }
 
-int count_feed_check(count_feed *feed, const stream_reader *reader, const stream_batch *b,
-                     count_totals *totals) {
-    const reading *from = &feed->settings->from;
+/* The first record that the settings do not tolerate is trouble. */
+static void look_for_bad(feeder *f, const stream_reader *reader) {
+    const reading *from = &f->feed->settings->from;
+    const stream_batch *b = f->batch;
     stream_error err;
-    totals->records += b->count;
-    if (!b->status) return EXIT_DONE;
-    if (b->status[0] == STREAM_HEADER) {
-        totals->records--;
-        int code = show_header(feed, b);
-        if (code != EXIT_DONE) return code;
-    }
-    totals->missing += b->missing;
-    totals->bad += b->bad;
     bool missing = b->missing && from->on_missing == DO_FAIL;
     bool bad = b->bad && from->on_bad == DO_FAIL;
     for (size_t i = 0; (missing || bad) && i < b->count; i++) {
         if (!(missing && b->status[i] == STREAM_MISSING) && !(bad && b->status[i] == STREAM_BAD))
             continue;
         stream_record_error(reader, b, i, &err);
-        return cli_error("%s", err.message);
+        note_trouble(f, (uint32_t)i);
+        snprintf(f->message, sizeof f->message, "%s", err.message);
+        return;
     }
-    return EXIT_DONE;
 }
+
+/* Count the records of the batch in hand, and see that they are in order. */
+static void check_batch(feeder *f, const stream_reader *reader) {
+    const stream_batch *b = f->batch;
+    stream_error err;
+    bool header = b->status && b->status[0] == STREAM_HEADER;
+    f->totals.records += b->count - header;
+    if (!b->status) return;
+    f->totals.missing += b->missing;
+    f->totals.bad += b->bad;
+    look_for_bad(f, reader);
+    for (unsigned i = 0; i < f->feed->threads && header && f->trouble == UINT32_MAX; i++) {
+        if (stream_picker_header(f->feed->feeders[i].picker, b, 0, &err) == STREAM_OK) continue;
+        note_trouble(f, 0);
+        snprintf(f->message, sizeof f->message, "%s", err.message);
+    }
+}
+
+static void do_batch(feeder *f, const stream_reader *reader, const stream_batch *batch) {
+    begin_batch(f, batch);
+    if (f->trouble == UINT32_MAX) check_batch(f, reader);
+    if (f->trouble == UINT32_MAX) feed_all(f);
+    end_batch(f);
+}
+
+static void *work(void *context) {
+    feeder *f = context;
+    stream_reader *reader = f->feed->reader;
+    const stream_batch *batch;
+    while (stream_take(reader, f->number, -1, &batch, NULL) == STREAM_BATCH)
+        do_batch(f, reader, batch);
+    return NULL;
+}
+
+/* --- batches ------------------------------------------------------------------------------ */
 
 static int tell_truth(const count_feed *feed, const feeder *f) {
     int code = EXIT_DONE;
@@ -348,38 +357,117 @@ static int tell_truth(const count_feed *feed, const feeder *f) {
     return code;
 }
 
-/* What the feeders have to say: the error of the earliest record, if any. */
-static int hear(const count_feed *feed, count_totals *totals) {
+/* What the feeders have to say: totals, and the error of the earliest record, if any. */
+static int hear(count_feed *feed, count_totals *totals) {
     const feeder *first = NULL;
     for (unsigned i = 0; i < feed->threads; i++) {
-        const feeder *f = &feed->feeders[i];
-        totals->bad += f->bad;
-        if (f->trouble != UINT32_MAX && (!first || f->trouble < first->trouble)) first = f;
+        feeder *f = &feed->feeders[i];
+        totals->records += f->totals.records;
+        totals->missing += f->totals.missing;
+        totals->bad += f->totals.bad;
+        f->totals = (count_totals){0};
+        if (f->trouble == UINT32_MAX) continue;
+        bool before = !first || f->stopped < first->stopped ||
+                      (f->stopped == first->stopped && f->trouble < first->trouble);
+        if (before) first = f;
     }
     return first ? cli_error("%s", first->message) : EXIT_DONE;
 }
 
+int count_feed_check(count_feed *feed, const stream_reader *reader, const stream_batch *batch,
+                     count_totals *totals) {
+    feeder *f = &feed->feeders[0];
+    f->batch = batch;
+    check_batch(f, reader);
+    return hear(feed, totals);
+}
+
+/* Let all come as far as the first has; the lock is held. */
+static void set_limit(count_feed *feed) {
+    feed->limit = 0;
+    for (unsigned i = 0; i < feed->threads; i++) {
+        const feeder *f = &feed->feeders[i];
+        bool any = f->next >= feed->threads;
+        if (any && f->next - feed->threads >= feed->limit)
+            feed->limit = f->next - feed->threads + 1;
+    }
+}
+
+static bool all_there(const count_feed *feed) {
+    for (unsigned i = 0; i < feed->threads; i++) {
+        const feeder *f = &feed->feeders[i];
+        if (f->next < feed->limit || f->ended != f->next) return false;
+    }
+    return true;
+}
+
+/* Bring the threads to where no batch is missing among those begun, and hold them there. */
+static void meet(count_feed *feed) {
+    const stream_batch *batch;
+    feeder *f = &feed->feeders[0];
+    if (!feed->reader) return;
+    pthread_mutex_lock(&feed->lock);
+    set_limit(feed);
+    pthread_mutex_unlock(&feed->lock);
+    while (f->next < feed->limit)
+        if (stream_next(feed->reader, -1, &batch, NULL) == STREAM_BATCH)
+            do_batch(f, feed->reader, batch);
+    pthread_mutex_lock(&feed->lock);
+    while (!all_there(feed)) pthread_cond_wait(&feed->done, &feed->lock);
+    pthread_mutex_unlock(&feed->lock);
+}
+
+static void part(count_feed *feed) {
+    pthread_mutex_lock(&feed->lock);
+    feed->limit = UINT64_MAX;
+    pthread_cond_broadcast(&feed->go);
+    pthread_mutex_unlock(&feed->lock);
+}
+
+/* After the first batch: it may have the header, which all pickers need. */
+static int start_threads(count_feed *feed) {
+    for (unsigned i = 1; i < feed->threads; i++) {
+        feeder *f = &feed->feeders[i];
+        if (pthread_create(&f->thread, NULL, work, f)) return cli_error("cannot start a thread");
+        f->running = true;
+    }
+    return EXIT_DONE;
+}
+
 int count_feed_batch(count_feed *feed, const stream_reader *reader, const stream_batch *batch,
                      count_totals *totals) {
-    int code = count_feed_check(feed, reader, batch, totals);
+    feeder *f = &feed->feeders[0];
+    bool first = f->next == 0;
+    do_batch(f, reader, batch);
+    int code = tell_truth(feed, f);
     if (code != EXIT_DONE) return code;
-    feed->batch = batch;
-    feed_all(feed);
-    code = hear(feed, totals);
-    for (unsigned i = 0; i < feed->threads && code == EXIT_DONE; i++)
-        code = tell_truth(feed, &feed->feeders[i]);
+    if (!feed->reader) return hear(feed, totals);
+    return first ? start_threads(feed) : EXIT_DONE;
+}
+
+void count_feed_finish(count_feed *feed) {
+    for (unsigned i = 0; i < feed->threads; i++) {
+        feeder *f = &feed->feeders[i];
+        if (f->running) pthread_join(f->thread, NULL);
+        f->running = false;
+    }
+}
+
+int count_feed_trouble(count_feed *feed) {
+    if (!feed->reader || !atomic_load(&feed->troubled)) return EXIT_DONE;
+    meet(feed);
+    int code = hear(feed, feed->totals);
+    part(feed);
     return code;
 }
 
 int count_feed_some(count_feed *feed, count_set *into, const stream_batch *batch,
                     const uint32_t *indices, size_t count, count_totals *totals) {
     feeder *f = &feed->feeders[0];
-    feed->batch = batch;
+    f->batch = batch;
     f->count = 0;
-    f->bad = 0;
     f->whole = true;
     f->folded = false;
-    f->trouble = UINT32_MAX;
     if (!make_room(f, count)) return cli_error("out of memory");
     for (size_t i = 0; i < count && take(f, indices[i]); i++) {
     }
@@ -388,33 +476,41 @@ int count_feed_some(count_feed *feed, count_set *into, const stream_batch *batch
 }
 
 int count_feed_gather(count_feed *feed) {
-    for (unsigned i = 1; i < feed->threads; i++) {
-        int code = count_set_merge(feed->feeders[0].set, &feed->feeders[i].own);
-        if (code != EXIT_DONE) return code;
-        count_set_clear(&feed->feeders[i].own);
+    meet(feed);
+    int code = feed->reader ? hear(feed, feed->totals) : EXIT_DONE;
+    for (unsigned i = 1; i < feed->threads && code == EXIT_DONE; i++) {
+        code = count_set_merge(feed->feeders[0].set, &feed->feeders[i].own);
+        if (code == EXIT_DONE) count_set_clear(&feed->feeders[i].own);
     }
-    return EXIT_DONE;
+    part(feed);
+    return code;
 }
 
 void count_feed_truths(count_feed *feed, const count_truths *truths) { feed->truths = truths; }
 
 /* --- making and freeing ---------------------------------------------------------------------- */
 
-static int start_feeder(count_feed *feed, unsigned number, count_set *set) {
+static int make_feeder(count_feed *feed, unsigned number, count_set *set) {
     feeder *f = &feed->feeders[number];
     stream_error err;
-    *f = (feeder){.feed = feed, .number = number, .set = number ? &f->own : set};
+    *f = (feeder){.feed = feed,
+                  .number = number,
+                  .next = number,
+                  .ended = number,
+                  .set = number ? &f->own : set,
+                  .trouble = UINT32_MAX};
     stream_options options = feed->settings->from.in;
     f->met = calloc(FOLD_SLOTS, sizeof *f->met);
     if (!f->met) return cli_error("out of memory");
     if (stream_picker_new(&f->picker, &options, &err) != STREAM_OK)
         return cli_error("%s", err.message);
-    if (!number) return EXIT_DONE;
-    int code = count_set_like(&f->own, set);
-    if (code != EXIT_DONE) return code;
-    if (pthread_create(&f->thread, NULL, work, f)) return cli_error("cannot start a thread");
-    f->running = true;
-    return EXIT_DONE;
+    return number ? count_set_like(&f->own, set) : EXIT_DONE;
+}
+
+void count_feed_start(count_feed *feed, stream_reader *reader, count_totals *totals) {
+    if (feed->threads < 2) return;
+    feed->reader = reader;
+    feed->totals = totals;
 }
 
 int count_feed_new(count_feed **out, const count_settings *settings, count_set *set,
@@ -434,12 +530,13 @@ int count_feed_new(count_feed **out, const count_settings *settings, count_set *
     feed->weighs = settings->from.in.number_field != NULL;
     feed->folds = !settings->window && !settings->decay && !settings->conservative &&
                   !settings->sketch_count && !settings->sample;
+    feed->limit = UINT64_MAX;
     pthread_mutex_init(&feed->lock, NULL);
     pthread_cond_init(&feed->go, NULL);
     pthread_cond_init(&feed->done, NULL);
     int code = EXIT_DONE;
     for (unsigned i = 0; i < threads && code == EXIT_DONE; i++) {
-        code = start_feeder(feed, i, set);
+        code = make_feeder(feed, i, set);
         feed->threads = i + 1;
     }
     *out = feed;
@@ -448,13 +545,11 @@ int count_feed_new(count_feed **out, const count_settings *settings, count_set *
 
 void count_feed_free(count_feed *feed) {
     if (!feed) return;
-    pthread_mutex_lock(&feed->lock);
-    feed->closing = true;
-    pthread_cond_broadcast(&feed->go);
-    pthread_mutex_unlock(&feed->lock);
+    if (feed->reader) stream_dismiss(feed->reader);
+    part(feed);
+    count_feed_finish(feed);
     for (unsigned i = 0; i < feed->threads; i++) {
         feeder *f = &feed->feeders[i];
-        if (f->running) pthread_join(f->thread, NULL);
         stream_picker_free(f->picker);
         count_set_free(&f->own);
         free(f->met);

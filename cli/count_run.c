@@ -31,8 +31,8 @@ typedef struct {
     stream_reader *reader;
     state_lock lock;
     count_totals totals;
-    uint64_t records_saved;
-    int64_t saved, printed; /* on the monotonic clock, ns */
+    uint64_t records_read, records_saved; /* by this run; of those read */
+    int64_t saved, printed;               /* on the monotonic clock, ns */
     bool any_printed;
 } counting;
 
@@ -79,7 +79,7 @@ static int save(counting *c) {
     int code = count_feed_gather(c->feed);
     if (code == EXIT_DONE) code = count_set_save(&c->set, c->settings, &c->totals);
     c->saved = clock_now(CLOCK_MONOTONIC);
-    c->records_saved = c->totals.records;
+    c->records_saved = c->records_read;
     return code;
 }
 
@@ -99,9 +99,11 @@ static int between_batches(counting *c) {
     int64_t now = clock_now(CLOCK_MONOTONIC);
     stream_progress p;
     stream_get_progress(c->reader, &p);
-    progress_update(c->totals.records, PROGRESS_NO_REPEATS, p.raw_bytes);
-    int code = EXIT_DONE;
-    if (s->state && c->totals.records != c->records_saved && now - c->saved >= s->save_every)
+    c->records_read = p.records;
+    progress_update(c->records_read, PROGRESS_NO_REPEATS, p.raw_bytes);
+    int code = c->feed ? count_feed_trouble(c->feed) : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
+    if (s->state && c->records_read != c->records_saved && now - c->saved >= s->save_every)
         code = save(c);
     if (s->every && now - c->printed >= s->every && code == EXIT_DONE) {
         let_time_pass(c);
@@ -114,7 +116,7 @@ static int between_batches(counting *c) {
 static int waiting_time(const counting *c) {
     const count_settings *s = c->settings;
     int64_t now = clock_now(CLOCK_MONOTONIC), until = INT64_MAX;
-    if (s->state && c->totals.records != c->records_saved) until = c->saved + s->save_every;
+    if (s->state && c->records_read != c->records_saved) until = c->saved + s->save_every;
     if (s->every && c->printed + s->every < until) until = c->printed + s->every;
     if (until == INT64_MAX) return progress_is_on() ? TICK_MS : -1;
     int64_t wait = until > now ? (until - now) / 1000000 + 1 : 0;
@@ -127,6 +129,13 @@ static int take_batch(counting *c, const stream_batch *batch) {
     return count_feed_batch(c->feed, c->reader, batch, &c->totals);
 }
 
+/* What other threads have met comes before the end, or before what ended it. */
+static int finish_feed(counting *c) {
+    if (!c->feed) return EXIT_DONE;
+    count_feed_finish(c->feed);
+    return count_feed_trouble(c->feed);
+}
+
 static int pump(counting *c) {
     const stream_batch *batch;
     stream_error err;
@@ -134,9 +143,10 @@ static int pump(counting *c) {
         stream_status status = stream_next(c->reader, waiting_time(c), &batch, &err);
         int code = EXIT_DONE;
         if (status == STREAM_BATCH) code = take_batch(c, batch);
-        if (status == STREAM_END) return EXIT_DONE;
-        if (status == STREAM_FAILED) code = cli_error("%s", err.message);
-        if (code == EXIT_DONE) code = between_batches(c);
+        if (status == STREAM_END || status == STREAM_FAILED) code = finish_feed(c);
+        if (status == STREAM_FAILED && code == EXIT_DONE) code = cli_error("%s", err.message);
+        if (code != EXIT_DONE || status == STREAM_END) return code;
+        code = between_batches(c);
         if (code != EXIT_DONE) return code;
     }
     return EXIT_DONE;
@@ -149,9 +159,10 @@ static uint64_t hash_key(const void *sketch, const void *key, size_t length) {
 }
 
 static int open_reader(stream_reader **reader, const count_settings *s, const weir_sketch *hasher,
-                       const char *const *files, size_t count) {
+                       const char *const *files, size_t count, unsigned consumers) {
     stream_options in = s->from.in;
     stream_error err;
+    in.consumers = consumers;
     in.hash = hash_key;
     in.hash_context = hasher;
     if (stream_open(reader, &in, files, count, &err) == STREAM_OK) return EXIT_DONE;
@@ -177,7 +188,7 @@ static unsigned feeders_for(const counting *c) {
     const char *span = s->window ? s->window : s->decay;
     unsigned threads = s->from.in.threads < FEEDERS_MOST ? s->from.in.threads : FEEDERS_MOST;
     bool by_records = span && !spec_is_duration(span);
-    if (by_records || s->conservative || s->sketch_count) return 1;
+    if (by_records || s->conservative || s->sketch_count || s->exact) return 1;
     return count_set_memory(&c->set) <= COPIES_MOST ? threads : 1;
 }
 
@@ -206,7 +217,7 @@ static int read_other(counting *c) {
     int code = count_set_like(&c->other.set, &c->set);
     if (code == EXIT_DONE) code = make_truths(&c->other.truths, s);
     if (code == EXIT_DONE) code = count_feed_new(&feed, s, &c->other.set, 1);
-    if (code == EXIT_DONE) code = open_reader(&reader, s, count_set_any(&c->set), &s->join, 1);
+    if (code == EXIT_DONE) code = open_reader(&reader, s, count_set_any(&c->set), &s->join, 1, 1);
     if (code == EXIT_DONE && s->exact) count_feed_truths(feed, &c->other.truths);
     stream_status status = STREAM_BATCH;
     while (code == EXIT_DONE && !stopping_signal &&
@@ -224,16 +235,17 @@ static int begin(counting *c) {
     if (code == EXIT_DONE && s->group) code = count_groups_new(&c->groups, s, &c->specs);
     else if (code == EXIT_DONE) code = get_set(c);
     if (code == EXIT_DONE) code = make_truths(&c->truths, s);
-    if (code == EXIT_DONE && !s->group) code = count_feed_new(&c->feed, s, &c->set, feeders_for(c));
+    unsigned feeders = s->group ? 1 : feeders_for(c);
+    if (code == EXIT_DONE && !s->group) code = count_feed_new(&c->feed, s, &c->set, feeders);
     if (code != EXIT_DONE) return code;
     const weir_sketch *hasher = c->groups ? count_groups_hasher(c->groups) : count_set_any(&c->set);
     if (s->exact) count_feed_truths(c->feed, &c->truths);
     if (s->query_count) code = count_keys_read(&c->keys, &c->key_count, s, hasher);
     if (code == EXIT_DONE) code = read_other(c);
     if (code == EXIT_DONE)
-        code = open_reader(&c->reader, s, hasher, s->from.files, s->from.file_count);
+        code = open_reader(&c->reader, s, hasher, s->from.files, s->from.file_count, feeders);
     if (code != EXIT_DONE) return code;
-    c->records_saved = c->totals.records;
+    if (c->feed) count_feed_start(c->feed, c->reader, &c->totals);
     c->saved = c->printed = clock_now(CLOCK_MONOTONIC);
     stream_progress p;
     stream_get_progress(c->reader, &p);
@@ -243,8 +255,8 @@ static int begin(counting *c) {
 
 static void release(counting *c) {
     stopping_interrupts(NULL);
-    stream_close(c->reader);
     count_feed_free(c->feed);
+    stream_close(c->reader);
     count_groups_free(c->groups);
     count_set_free(&c->set);
     count_set_free(&c->other.set);

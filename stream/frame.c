@@ -343,8 +343,8 @@ static void close_file(stream_framer *f) {
 static bool begin(stream_framer *f, stream_block *block) {
     size_t page = f->block_size >= PAGE ? PAGE : 1;
     size_t head = (f->carry_length + page - 1) / page * page;
-    size_t most = f->block_size - f->block_size / 4;
-    size_t room = f->block_size - (f->carry_length < most ? f->carry_length : most);
+    size_t most = f->aim - f->aim / 4;
+    size_t room = f->aim - (f->carry_length < most ? f->carry_length : most);
     room = room > page ? room / page * page : room;
     block->base = block->end = 0;
     size_t usual = usual_capacity(f->block_size);
@@ -414,8 +414,17 @@ static void describe(stream_framer *f, stream_block *block) {
     b->after = f->at;
 }
 
+/* What is left over is copied, so where records are so short that a block is full of them
+ * before it is full of bytes, read not much more than they take. */
+static void aim(stream_framer *f, const stream_block *block) {
+    size_t used = block->ends[block->count] - block->base;
+    f->aim = f->block_size;
+    if (is_crowded(f, block) && used + used / 8 < f->aim) f->aim = used + used / 8;
+}
+
 static stream_status finish(stream_framer *f, stream_block *block) {
     f->filling = false;
+    aim(f, block);
     if (!keep_carry(f, block)) {
         stream__no_memory(&f->failure);
         return STREAM_FAILED;
@@ -499,7 +508,7 @@ stream_status stream__framer_init(stream_framer *f, const stream_options *option
     f->files = files;
     f->file_count = file_count;
     f->control = control;
-    f->block_size = block_size;
+    f->block_size = f->aim = block_size;
     f->max_records = max_records;
     f->at = options->start;
     if (f->at.file == 0 && f->at.offset == 0) return STREAM_OK;

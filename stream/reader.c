@@ -9,6 +9,9 @@
  *      slots        ... | taken | ready | keying | framing | free ...
  *      numbers          taken-1   taken             framed
  *
+ * There may be several takers (options.consumers), to whom blocks are dealt in turn. Each
+ * makes the next block while its own is not ready; that mostly is its own.
+ *
  * With one thread there is one slot, and stream_next() does both steps itself.
  * With more, the caller lends a hand whenever the block it wants is not ready:
  * with formats that cost much to read (JSON) it so does its share. It does not
@@ -42,6 +45,13 @@ enum {
     MOST_THREADS = 8 /* framing, which is done by one at a time, feeds no more */
 };
 
+/* One that takes blocks. */
+typedef struct {
+    uint64_t next; /* the number of the block that it takes next */
+    bool holding;  /* it has the one before that */
+    stream_keyer keyer;
+} taker;
+
 struct stream_reader {
     stream_options options;
     key_plan plan;
@@ -55,19 +65,19 @@ struct stream_reader {
 
     stream_block *blocks;
     size_t slots;
-    stream_keyer keyer; /* the caller's */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t work;  /* a slot is free, or nobody frames any more */
     pthread_cond_t news;  /* a block is ready, or the input has begun to wait */
-    uint64_t taken;       /* blocks before this number are done with */
     uint64_t framed;      /* the number of the next block to frame */
     bool framing;         /* somebody does */
     bool finished;        /* the last block has been framed */
     bool waits;           /* framing waits for input */
-    bool holding;         /* the caller has the block taken - 1 */
+    bool dismissed;       /* consumers but the first are sent home */
     pthread_t *threads;
-    size_t wanted, thread_count; /* besides the caller */
+    size_t wanted, thread_count; /* besides the consumers */
+    taker takers[STREAM_CONSUMERS_MOST];
+    unsigned taker_count;
 
     _Atomic uint64_t records, bytes;
 };
@@ -82,14 +92,31 @@ static void key_block(stream_block *block, stream_keyer *keyer) {
     if (block->no_memory) block->outcome = STREAM_FAILED;
 }
 
+/* The oldest block that a taker is not done with. */
+static uint64_t oldest_of(const stream_reader *r, const taker *t) {
+    return t->holding ? t->next - r->taker_count : t->next;
+}
+
+/* Slots that are not free: from the oldest block of all on. */
+static uint64_t busy_slots(const stream_reader *r) {
+    uint64_t first = r->framed;
+    for (unsigned i = 0; i < r->taker_count; i++) {
+        const taker *t = &r->takers[i];
+        bool gone = r->dismissed && i > 0 && !t->holding;
+        if (!gone && oldest_of(r, t) < first) first = oldest_of(r, t);
+    }
+    return r->framed - first;
+}
+
 /* May a block be framed now? */
 static bool can_frame(const stream_reader *r) {
-    return !r->framing && !r->finished && r->framed - (r->taken - r->holding) < r->slots;
+    return !r->framing && !r->finished && busy_slots(r) < r->slots;
 }
 
 /* Make the next block; the lock is held on entry and exit, and not between. */
 static void make_block(stream_reader *r, stream_keyer *keyer) {
     stream_block *block = &r->blocks[r->framed++ % r->slots];
+    block->ready = false;
     r->framing = true;
     pthread_mutex_unlock(&r->lock);
     block->outcome = stream__frame(&r->framer, block, -1);
@@ -97,11 +124,12 @@ static void make_block(stream_reader *r, stream_keyer *keyer) {
     r->framing = false;
     if (block->outcome != STREAM_BATCH) r->finished = true;
     pthread_cond_signal(&r->work);
+    if (r->taker_count > 1) pthread_cond_broadcast(&r->news); /* another may frame */
     pthread_mutex_unlock(&r->lock);
     key_block(block, keyer);
     pthread_mutex_lock(&r->lock);
     block->ready = true;
-    pthread_cond_signal(&r->news);
+    pthread_cond_broadcast(&r->news);
 }
 
 static void *worker(void *context) {
@@ -124,7 +152,7 @@ static void on_waiting(void *context, bool waits) {
     stream_reader *r = context;
     pthread_mutex_lock(&r->lock);
     r->waits = waits;
-    if (waits) pthread_cond_signal(&r->news);
+    if (waits) pthread_cond_broadcast(&r->news);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -132,7 +160,7 @@ static void on_waiting(void *context, bool waits) {
 static void on_attention(void *context) {
     stream_reader *r = context;
     pthread_mutex_lock(&r->lock);
-    pthread_cond_signal(&r->news);
+    pthread_cond_broadcast(&r->news);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -166,39 +194,56 @@ static struct timespec deadline_after(int timeout_ms) {
     return t;
 }
 
-/* Wait until the block is ready; help meanwhile. The lock is held. */
-static stream_status await(stream_reader *r, stream_block *block, int timeout_ms) {
+/* The block that a taker waits for: its next, or the last of all, which says how it ended. */
+static stream_block *awaited(const stream_reader *r, const taker *t) {
+    bool over = r->finished && t->next >= r->framed;
+    return &r->blocks[(over ? r->framed - 1 : t->next) % r->slots];
+}
+
+static bool is_ready(const stream_reader *r, const taker *t) {
+    return (t->next < r->framed || r->finished) && awaited(r, t)->ready;
+}
+
+/* Wait until there is something for a taker; help meanwhile. The lock is held. */
+static stream_status await(stream_reader *r, taker *t, int timeout_ms) {
     struct timespec deadline = {0};
+    bool first = t == r->takers;
     if (timeout_ms > 0) deadline = deadline_after(timeout_ms);
-    while (!block->ready) {
-        if (atomic_exchange(&r->control.interrupted, false)) return STREAM_INTERRUPTED;
+    while (!is_ready(r, t)) {
+        if (!first && r->dismissed) return STREAM_END;
+        if (first && atomic_exchange(&r->control.interrupted, false)) return STREAM_INTERRUPTED;
         if (r->all_regular && can_frame(r)) {
-            make_block(r, &r->keyer);
+            make_block(r, &t->keyer);
         } else if (timeout_ms < 0 || !r->waits) {
             pthread_cond_wait(&r->news, &r->lock);
         } else if (timeout_ms == 0 ||
                    (pthread_cond_timedwait(&r->news, &r->lock, &deadline) == ETIMEDOUT &&
-                    !block->ready)) {
+                    !is_ready(r, t))) {
             return STREAM_IDLE;
         }
     }
     return STREAM_OK;
 }
 
-static stream_status next_threaded(stream_reader *r, int timeout_ms, const stream_batch **batch,
-                                   stream_error *err) {
+/* Waking a thread costs more than a block: let several slots become free first. */
+static void give_back(stream_reader *r, taker *t) {
+    if (!t->holding) return;
+    t->holding = false;
+    if (busy_slots(r) > r->slots / 2) return;
+    pthread_cond_signal(&r->work);
+    if (r->taker_count > 1) pthread_cond_broadcast(&r->news);
+}
+
+static stream_status next_threaded(stream_reader *r, taker *t, int timeout_ms,
+                                   const stream_batch **batch, stream_error *err) {
     pthread_mutex_lock(&r->lock);
-    if (r->holding) {
-        r->holding = false;
-        r->blocks[(r->taken - 1) % r->slots].ready = false;
-        /* Waking a thread costs more than a block: let several slots become free first. */
-        if (r->framed - r->taken <= r->slots / 2) pthread_cond_signal(&r->work);
-    }
-    stream_block *block = &r->blocks[r->taken % r->slots];
-    stream_status status = await(r, block, timeout_ms);
+    give_back(r, t);
+    bool gone = r->dismissed && t != r->takers;
+    stream_status status = gone ? STREAM_END : await(r, t, timeout_ms);
+    stream_block *block = awaited(r, t);
     if (status == STREAM_OK && block->outcome == STREAM_BATCH) {
-        r->taken++;
-        r->holding = true;
+        t->next += r->taker_count;
+        t->holding = true;
     }
     pthread_mutex_unlock(&r->lock);
     return status == STREAM_OK ? deliver(r, block, batch, err) : status;
@@ -212,18 +257,31 @@ static stream_status next_alone(stream_reader *r, int timeout_ms, const stream_b
             block->outcome = stream__frame(&r->framer, block, timeout_ms);
         } while (block->outcome == STREAM_INTERRUPTED &&
                  !atomic_exchange(&r->control.interrupted, false));
-        key_block(block, &r->keyer);
+        key_block(block, &r->takers[0].keyer);
         r->finished = block->outcome == STREAM_END || block->outcome == STREAM_FAILED;
     }
     return deliver(r, block, batch, err);
 }
 
+stream_status stream_take(stream_reader *r, unsigned consumer, int timeout_ms,
+                          const stream_batch **batch, stream_error *err) {
+    *batch = NULL;
+    if (!consumer && atomic_exchange(&r->control.interrupted, false)) return STREAM_INTERRUPTED;
+    return r->threaded ? next_threaded(r, &r->takers[consumer], timeout_ms, batch, err)
+                       : next_alone(r, timeout_ms, batch, err);
+}
+
 stream_status stream_next(stream_reader *r, int timeout_ms, const stream_batch **batch,
                           stream_error *err) {
-    *batch = NULL;
-    if (atomic_exchange(&r->control.interrupted, false)) return STREAM_INTERRUPTED;
-    return r->threaded ? next_threaded(r, timeout_ms, batch, err)
-                       : next_alone(r, timeout_ms, batch, err);
+    return stream_take(r, 0, timeout_ms, batch, err);
+}
+
+void stream_dismiss(stream_reader *r) {
+    pthread_mutex_lock(&r->lock);
+    r->dismissed = true;
+    pthread_cond_broadcast(&r->news);
+    pthread_cond_broadcast(&r->work);
+    pthread_mutex_unlock(&r->lock);
 }
 
 /* ------------------------------------------------------------------------
@@ -315,14 +373,18 @@ static stream_status make_slots(stream_reader *r, stream_error *err) {
     r->thread_count = 0;
     r->slots = threads == 1 ? 1 : 2 * threads + 2;
     if (r->slots > MOST_SLOTS) r->slots = MOST_SLOTS;
-    r->wanted = threads - 1;
+    r->taker_count = r->options.consumers < 1 ? 1 : r->options.consumers;
+    if (r->taker_count > threads) r->taker_count = threads;
+    r->wanted = r->all_regular ? threads - r->taker_count : threads - 1;
     r->blocks = calloc(r->slots, sizeof *r->blocks);
     r->threads = calloc(threads, sizeof *r->threads);
     if (!r->blocks || !r->threads) return stream__no_memory(err);
     for (size_t i = 0; i < r->slots; i++)
         if (!stream__block_init(&r->blocks[i], size, records, &r->plan))
             return stream__no_memory(err);
-    if (!stream__keyer_init(&r->keyer, &r->plan)) return stream__no_memory(err);
+    for (unsigned i = 0; i < r->taker_count; i++) r->takers[i].next = i;
+    for (unsigned i = 0; i < r->taker_count; i++)
+        if (!stream__keyer_init(&r->takers[i].keyer, &r->plan)) return stream__no_memory(err);
     return stream__framer_init(&r->framer, &r->options, &r->plan, r->files, r->file_count,
                                &r->control, size, records, err);
 }
@@ -402,7 +464,7 @@ void stream_close(stream_reader *r) {
     if (r->control.wake_fd >= 0) stream_interrupt(r);
     for (size_t i = 0; i < r->thread_count; i++) pthread_join(r->threads[i], NULL);
     stream__framer_release(&r->framer);
-    stream__keyer_release(&r->keyer);
+    for (unsigned i = 0; i < r->taker_count; i++) stream__keyer_release(&r->takers[i].keyer);
     for (size_t i = 0; i < r->slots && r->blocks; i++) stream__block_release(&r->blocks[i]);
     stream__plan_release(&r->plan);
     if (r->control.wake_fd >= 0) close(r->control.wake_fd);

@@ -170,11 +170,13 @@ typedef struct {
     size_t width;
 
     unsigned threads;      /* in all, the caller's included; default 1, more than 8 are as 8 */
+    unsigned consumers;    /* of these, so many take batches: stream_take(); default 1 */
     stream_position start; /* where to begin: for resuming; default the beginning */
     size_t block_size;     /* bytes read at once; 0: the measured best. Tests use tiny ones */
 } stream_options;
 
 #define STREAM_WIDTH_MOST 64
+#define STREAM_CONSUMERS_MOST 8
 
 stream_options stream_options_defaults(void);
 
@@ -236,6 +238,15 @@ stream_status stream_open(stream_reader **out, const stream_options *options,
  * until the next save. */
 stream_status stream_next(stream_reader *reader, int timeout_ms, const stream_batch **batch,
                           stream_error *err);
+
+/* The same for one of several threads among which batches are dealt in turn: batch s is for
+ * consumer s modulo options.consumers; stream_next() is consumer 0. A batch is valid until its
+ * consumer asks for another. While they wait, consumers help to make batches. Only consumer 0 is
+ * told of idleness and interrupts. stream_dismiss() sends the others home: they get STREAM_END
+ * from then on. Both are thread-safe, one thread for each consumer. */
+stream_status stream_take(stream_reader *reader, unsigned consumer, int timeout_ms,
+                          const stream_batch **batch, stream_error *err);
+void stream_dismiss(stream_reader *reader);
 
 /* Describe what is wrong with record i of a batch (STREAM_BAD or
  * STREAM_MISSING) as an error: file, record number, byte offset, reason. */

@@ -279,6 +279,7 @@ typedef struct {
     size_t file_count;
     source_control *control;
     size_t block_size, max_records;
+    size_t aim; /* bytes to have in the next block */
 
     stream_source *source; /* NULL: between files */
     stream_position at;    /* of carry[0], or of the block's base while one is being filled */

@@ -276,11 +276,12 @@ static double least_weight(const weir__matrix *m, const double *noise, size_t n)
 }
 
 static void learn_noise(const weir__matrix *m, weir__row_view *v) {
-    double noise[NOISE_MOST];
+    double noise[NOISE_MOST] = {0};
     size_t n = sample_noise(m, noise);
     double weight = least_weight(m, noise, n), spread = (noise[n * 3 / 4] - noise[n / 4]) / 2;
     bool real = m->counter == WEIR__COUNTER_REAL;
-    v->unit = real ? fmax(weight * 1e-9, fabs(noise[n - 1]) * 1e-15) : 1;
+    double most = sqrt(least(v->square, m->depth)); /* no key has a greater count */
+    v->unit = real ? fmax(weight * 1e-9, most * 0x1p-48) : 1;
     v->spike = SPIKE * weight / (1 + spread / weight) + SPIKE_SPREAD * spread;
     spread_noise(v, noise, n);
     v->drawn = true;
@@ -328,7 +329,7 @@ static double count_at(const weir__row_view *v, const likely_counts *l, double s
         top = l->from[i];
     }
     double width = top - l->from[i];
-    if (width <= v->unit) return top; /* a single count */
+    if (width < 2 * v->unit) return top; /* a single count */
     double count = top - mass / l->mass[i] * width;
     return v->unit == 1 ? ceil(count) : count;
 }

@@ -99,8 +99,9 @@ static const opt_entry count_table[] = {
     {C_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "1M", G_SKETCHES, true,
      "Memory of the counters.",
      "Of each sketch that counts; the keys of a list come on top (about 400 bytes for each of "
-     "`--top`), and 16K for `--distinct`. Up to 16M every thread that counts has sketches of "
-     "its own, four at most. Of a window it is the memory of all its panes."},
+     "`--top`), and 16K for `--distinct`. Up to four threads count, each in sketches of its "
+     "own, as many as fit into 4M more; with what the reader takes, all of it is at most 16M above "
+     "what was asked for. Of a window it is the memory of all its panes."},
     {C_ERROR, "error", 0, OPT_VALUE, "SHARE", NULL, NULL, G_SKETCHES, true,
      "Size by the error instead: `0.01%` of the total.",
      "The bound on what a count may be off, with `--confidence`. Estimates are mostly far "

@@ -16,7 +16,7 @@
 #include "stopping.h"
 
 enum { TICK_MS = 200, FEEDERS_MOST = 4 };
-#define COPIES_MOST (16u << 20) /* bytes of sketches of which each thread has its own */
+#define COPIES_MOST (4u << 20) /* bytes of sketches besides those asked for */
 
 typedef struct {
     const count_settings *settings;
@@ -181,15 +181,16 @@ static int get_set(counting *c) {
     return count_set_make(&c->set, &c->specs);
 }
 
-/* Threads that count: more than one only where sketches are small and add up in any
- * order. */
+/* Threads that count: more than one only where sketches add up in any order, and as many
+ * as have room for sketches of their own. */
 static unsigned feeders_for(const counting *c) {
     const count_settings *s = c->settings;
     const char *span = s->window ? s->window : s->decay;
     unsigned threads = s->from.in.threads < FEEDERS_MOST ? s->from.in.threads : FEEDERS_MOST;
+    uint64_t more = COPIES_MOST / (count_set_memory(&c->set) + 1);
     bool by_records = span && !spec_is_duration(span);
     if (by_records || s->conservative || s->sketch_count || s->exact) return 1;
-    return count_set_memory(&c->set) <= COPIES_MOST ? threads : 1;
+    return threads < more + 1 ? threads : (unsigned)more + 1;
 }
 
 static int make_truths(count_truths *truths, const count_settings *s) {

@@ -60,6 +60,19 @@ same threads-agree one out
 run count $s --csv --top 50 --query 'key 77' --self-join --distinct -j4 zipf
 same four-threads-agree one out
 
+# what is asked for and at most 16M more, whatever the threads
+mkfifo pipe
+for size in 1 3 4 8 20; do
+  "$WEIR" count $s --memory ${size}M --top 100 --distinct -j4 pipe >/dev/null &
+  pid=$!
+  exec 3>pipe
+  seq 1 1500000 >&3
+  peak=$(awk '/^VmHWM/ { print int($2 / 1024) }' /proc/$pid/status)
+  exec 3>&-
+  wait $pid
+  if ((peak <= size + 16)); then ok "memory-${size}M"; else no "memory-${size}M" "$peak MiB"; fi
+done
+
 # --- keys, weights, groups -----------------------------------------------------------------
 printf 'user,ms,url\nann,10,/a\nbob,2.5,/a\nann,1,"/b,c"\nann,0.5,/a\n' >t.csv
 run count $s --csv --format csv --header --key user --top 2 t.csv

@@ -56,8 +56,9 @@ static const opt_entry count_table[] = {
      "of the total. Below the list stands how often a key that is not in it may have come by."},
     {C_ABOVE, "above", 0, OPT_VALUE, "SHARE", NULL, NULL, G_QUESTIONS, true,
      "Every key above a share of the total, such as `0.1%`.",
-     "None that is above is missed (of plain counts, and if the list says so); some that are a "
-     "little below may be in the list."},
+     "None that is above is missed, unless the list says that it may lack some: that takes a "
+     "`--memory` that is too small, or negative weights. Some that are a little below may be in "
+     "the list."},
     {C_QUERY, "query", 'Q', OPT_VALUE, "KEY", NULL, NULL, G_QUESTIONS, true,
      "How often KEY came by; or each line of a file KEY.",
      "If there is a file of that name its lines are the keys. For a --key of several columns "
@@ -98,8 +99,9 @@ static const opt_entry count_table[] = {
 
     {C_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "1M", G_SKETCHES, true,
      "Memory of the counters.",
-     "Of each sketch that counts; the keys of a list come on top (about 400 bytes for each of "
-     "`--top`), and 16K for `--distinct`. Up to four threads count, each in sketches of its "
+     "Of each sketch that counts, the keys of a list included (about 400 bytes for each of "
+     "`--top`, and for each that could be above `--above`, half of the memory at most); 16K for "
+     "`--distinct` come on top. Up to four threads count, each in sketches of its "
      "own, as many as fit into 4M more; with what the reader takes, all of it is at most 16M above "
      "what was asked for. Of a window it is the memory of all its panes."},
     {C_ERROR, "error", 0, OPT_VALUE, "SHARE", NULL, NULL, G_SKETCHES, true,

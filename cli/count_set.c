@@ -16,7 +16,7 @@
 #include "report.h"
 #include "run_note.h"
 
-enum { PANES = 16, K_MOST = 10000000 };
+enum { PANES = 16, K_MOST = 10000000, KEY_BYTES = 450 }; /* for each of a list, at most */
 
 static const char *const part_names[PARTS] = {"keys", "signed", "distinct", "integers", "sample"};
 
@@ -95,14 +95,33 @@ static int place_given(count_specs *specs, const count_settings *s) {
     return EXIT_DONE;
 }
 
+enum { USUAL_WIDTH = 65536 }; /* of the counters of a list, 1M in all */
+
+/* So wide that CM errs by half of the share of --above: then the list lacks none. */
+static void widen(char *spec, const count_settings *s) {
+    double width = ceil(2 * exp(1) / s->above);
+    if (s->memory || s->error || s->group || s->window || width <= USUAL_WIDTH) return;
+    snprintf(spec + strlen(spec), SPEC_SIZE - strlen(spec), ",width=%.0f", width);
+}
+
+/* How many keys may be above; fewer where they would take more than half of the memory. */
+static double keys_above(const count_settings *s) {
+    double k = s->above > 0 ? ceil(1 / s->above) : 0;
+    uint64_t memory;
+    if (!s->memory || weir_parse_size(s->memory, &memory, NULL)) return k;
+    double most = fmax(1, floor((double)memory / 2 / KEY_BYTES));
+    return k < most ? k : most;
+}
+
 /* The kind for a part when none was given. */
 static void place_usual(count_specs *specs, const count_settings *s, count_part part) {
     char *spec = specs->of[part];
     if (!questions_of(s, part) || *spec) return;
     if (part == PART_KEYS && (s->top || s->above > 0)) {
-        double k = s->above > 0 ? ceil(1 / s->above) : 0;
+        double k = keys_above(s);
         if ((double)s->top > k) k = (double)s->top;
         snprintf(spec, SPEC_SIZE, "top:k=%.0f", k < K_MOST ? k : K_MOST);
+        if (s->above > 0) widen(spec, s);
     } else if (part == PART_SAMPLE) {
         snprintf(spec, SPEC_SIZE, "sample:n=%zu", s->sample);
     } else if (part == PART_INTEGERS) {

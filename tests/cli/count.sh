@@ -60,6 +60,26 @@ same threads-agree one out
 run count $s --csv --top 50 --query 'key 77' --self-join --distinct -j4 zipf
 same four-threads-agree one out
 
+# a list says whether it may lack some: where no key stands out, nobody can tell
+awk 'BEGIN { srand(6); for (i = 0; i < 200000; i++) print int(rand() * 100000) }' >flat
+run count $s --memory 64K --top 10 --exact flat
+is flat-is-told 'the list may lack some: more --memory would tell' "$(grep -o 'the list may lack some.*' out)"
+run count $s --memory 64K --top 10 --json flat
+is flat-is-told-json '"complete":false' "$(grep -o '"complete":[a-z]*' out)"
+run count $s --memory 64K --top 10 --json zipf
+is skewed-is-told-json '"complete":true' "$(grep -o '"complete":[a-z]*' out)"
+# --above misses none, or says so; in its own memory it never has to
+for share in 1% 0.1% 0.01% 0.003% 0.001%; do
+  for stream in zipf flat; do
+    run count $s --above $share --exact --json $stream
+    is "above-$share-$stream" yes "$(sed -E 's/.*"complete":([a-z]*).*"expected":([0-9]*),"found":([0-9]*).*/\1 \2 \3/' out |
+      awk '{ print $1 == "true" && $2 == $3 ? "yes" : $0 }')"
+    run count $s --above $share --exact --json --memory 3M $stream
+    is "above-$share-$stream-3M" yes "$(sed -E 's/.*"complete":([a-z]*).*"expected":([0-9]*),"found":([0-9]*).*/\1 \2 \3/' out |
+      awk '{ print $1 == "false" || $2 == $3 ? "yes" : $0 }')"
+  done
+done
+
 # what is asked for and at most 16M more, whatever the threads
 mkfifo pipe
 for size in 1 3 4 8 20; do

@@ -91,7 +91,8 @@ static const opt_entry count_table[] = {
      "Answer for each value of a column or JSON path.",
      "Each group has small sketches of its own: 64K for lists and counts (unless `--memory` says "
      "otherwise), 4K for `--distinct`, 256K for `--range` and `--quantiles`. Groups are printed "
-     "the largest first."},
+     "the largest first. With `--join` each is joined with all of the other file; with `--exact` "
+     "each has its share of the memory for exact counts."},
     {C_GROUPS, "groups", 0, OPT_VALUE, "N", NULL, "100", G_OF, false,
      "The most groups to tell apart.",
      "The first N values become groups, all later ones share one more, which is printed last. "
@@ -390,10 +391,9 @@ static int check_groups(const count_settings *s, const count_words *w) {
     if (!s->group) return EXIT_DONE;
     if (!parts)
         return cli_error("--group goes with --format csv, tsv or json; lines have no columns");
-    if (s->state) return cli_error("--group does not go with --state");
-    if (s->exact) return cli_error("--group does not go with --exact");
-    if (s->join) return cli_error("--group does not go with --join");
-    if (s->plot) return cli_error("--group does not go with --plot");
+    if (s->plot_file)
+        return cli_error("--plot=FILE.svg draws one list, and --group makes many; use --plot "
+                         "without a file, or draw the rows of --csv");
     return EXIT_DONE;
 }
 

@@ -1,14 +1,16 @@
 /* cmd_merge.c - weir merge: join snapshots whose filters or sketches can be joined.
  *
  * The result knows every key that any of them knows, and has counted what all of them
- * have. Sketches are joined by their names. Audits and the position of a run belong to
- * one stream and are left out; how keys were made stays with sketches.
+ * have. Sketches are joined by their names; where they are those of groups, one file may
+ * have groups that another has not. Audits and the position of a run belong to one stream
+ * and are left out; how keys were made stays with sketches.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "group_note.h"
 #include "opts.h"
 #include "report.h"
 #include "run_note.h"
@@ -27,29 +29,55 @@ static const opt_entry merge_table[] = {
     {0},
 };
 
-enum { SKETCHES_MOST = 32 };
-
 /* What is kept of a snapshot: its filter or its sketches, and the snapshot for its note. */
 typedef struct {
     const char *path;
     weir_snapshot *snapshot;
     weir_filter *filter;
-    weir_sketch *sketches[SKETCHES_MOST];
-    const char *names[SKETCHES_MOST]; /* the snapshot's */
+    weir_sketch **sketches;
+    char **names;
     size_t sketch_count;
+    char *groups; /* the note that names them, or NULL */
+    size_t groups_length;
 } source;
 
 static void close_source(source *from) {
     weir_filter_free(from->filter);
-    for (size_t i = 0; i < from->sketch_count; i++) weir_sketch_free(from->sketches[i]);
+    for (size_t i = 0; i < from->sketch_count; i++) {
+        weir_sketch_free(from->sketches[i]);
+        free(from->names[i]);
+    }
+    free(from->sketches);
+    free(from->names);
+    free(from->groups);
     weir_snapshot_free(from->snapshot);
 }
 
-static void take_sketch(source *from, const char *name) {
-    weir_sketch *sketch = weir_snapshot_take_sketch(from->snapshot, name);
-    if (!sketch) return;
-    from->names[from->sketch_count] = name;
-    from->sketches[from->sketch_count++] = sketch;
+/* Add a sketch, which is the source's from then on. */
+static int add_sketch(source *to, weir_sketch *sketch, const char *name) {
+    size_t n = to->sketch_count + 1;
+    weir_sketch **sketches = realloc(to->sketches, n * sizeof *sketches);
+    if (sketches) to->sketches = sketches;
+    char **names = realloc(to->names, n * sizeof *names);
+    if (names) to->names = names;
+    char *copy = strdup(name);
+    if (!sketches || !names || !copy) {
+        weir_sketch_free(sketch);
+        free(copy);
+        return cli_error("out of memory");
+    }
+    to->sketches[to->sketch_count] = sketch;
+    to->names[to->sketch_count++] = copy;
+    return EXIT_DONE;
+}
+
+static int take_groups(source *from) {
+    const char *note = weir_snapshot_note(from->snapshot, GROUP_NOTE, &from->groups_length);
+    if (!note) return EXIT_DONE;
+    from->groups = malloc(from->groups_length + 1);
+    if (!from->groups) return cli_error("out of memory");
+    memcpy(from->groups, note, from->groups_length);
+    return EXIT_DONE;
 }
 
 /* Read a snapshot; *others tells whether it holds more than what is joined. */
@@ -58,16 +86,18 @@ static int open_source(source *from, const char *path, bool *others) {
     *from = (source){.path = path};
     if (weir_snapshot_read(&from->snapshot, path, &err) != WEIR_OK)
         return cli_error("%s", err.message);
-    for (size_t i = 0; i < weir_snapshot_count(from->snapshot); i++) {
+    int code = take_groups(from);
+    for (size_t i = 0; i < weir_snapshot_count(from->snapshot) && code == EXIT_DONE; i++) {
         weir_snapshot_part part;
         weir_snapshot_get_part(from->snapshot, i, &part);
         if (!strcmp(part.kind, "filter") && !from->filter)
             from->filter = weir_snapshot_take_filter(from->snapshot, part.name);
-        else if (!strcmp(part.kind, "sketch") && from->sketch_count < SKETCHES_MOST)
-            take_sketch(from, part.name);
+        else if (!strcmp(part.kind, "sketch"))
+            code =
+                add_sketch(from, weir_snapshot_take_sketch(from->snapshot, part.name), part.name);
         else *others = true;
     }
-    if (from->filter || from->sketch_count) return EXIT_DONE;
+    if (code != EXIT_DONE || from->filter || from->sketch_count) return code;
     return cli_error("'%s' holds no filter and no sketch", path);
 }
 
@@ -102,26 +132,50 @@ static int merge_filters(source *into, const source *from) {
     return cli_error("'%s' and '%s': %s", into->path, from->path, err.message);
 }
 
-static const weir_sketch *find_sketch(const source *from, const char *name) {
+static weir_sketch *find_sketch(const source *from, const char *name) {
     for (size_t i = 0; i < from->sketch_count; i++)
         if (!strcmp(from->names[i], name)) return from->sketches[i];
     return NULL;
 }
 
-static int merge_sketches(source *into, const source *from) {
+static int lacks(const source *a, const char *name, const source *b) {
+    return cli_error("'%s' holds no sketch '%s', as '%s' does", a->path, name, b->path);
+}
+
+/* Groups that only the other has are taken over. */
+static int merge_sketches(source *into, source *from) {
     weir_error err;
-    for (size_t i = 0; i < from->sketch_count; i++)
-        if (!find_sketch(into, from->names[i]))
-            return cli_error("'%s' holds no sketch '%s', as '%s' does", into->path, from->names[i],
-                             from->path);
-    for (size_t i = 0; i < into->sketch_count; i++) {
-        const weir_sketch *other = find_sketch(from, into->names[i]);
-        if (!other)
-            return cli_error("'%s' holds no sketch '%s', as '%s' does", from->path, into->names[i],
-                             into->path);
-        if (weir_sketch_merge(into->sketches[i], other, &err) != WEIR_OK)
+    bool grouped = into->groups && from->groups;
+    for (size_t i = 0; i < into->sketch_count && !grouped; i++)
+        if (!find_sketch(from, into->names[i])) return lacks(from, into->names[i], into);
+    for (size_t i = 0; i < from->sketch_count; i++) {
+        weir_sketch *own = find_sketch(into, from->names[i]);
+        if (!own && !grouped) return lacks(into, from->names[i], from);
+        if (!own) {
+            weir_sketch *moved = from->sketches[i];
+            from->sketches[i] = NULL;
+            int code = add_sketch(into, moved, from->names[i]);
+            if (code != EXIT_DONE) return code;
+        } else if (weir_sketch_merge(own, from->sketches[i], &err) != WEIR_OK) {
             return cli_error("'%s' and '%s': %s", into->path, from->path, err.message);
+        }
     }
+    return EXIT_DONE;
+}
+
+static int merge_groups(source *into, const source *from) {
+    size_t length = 0;
+    if (!into->groups && !from->groups) return EXIT_DONE;
+    char *joined = NULL;
+    if (into->groups && from->groups)
+        joined = group_notes_join(into->groups, into->groups_length, from->groups,
+                                  from->groups_length, &length);
+    if (!joined)
+        return cli_error("'%s' and '%s' do not have groups of the same field", into->path,
+                         from->path);
+    free(into->groups);
+    into->groups = joined;
+    into->groups_length = length;
     return EXIT_DONE;
 }
 
@@ -130,6 +184,7 @@ static int merge_into(source *into, const char *path, run_counts *counts, bool *
     int code = open_source(&from, path, others);
     if (code == EXIT_DONE) code = check_keys(into, &from);
     if (code == EXIT_DONE) code = merge_filters(into, &from);
+    if (code == EXIT_DONE) code = merge_groups(into, &from);
     if (code == EXIT_DONE) code = merge_sketches(into, &from);
     if (code == EXIT_DONE) add_counts(counts, &from);
     close_source(&from);
@@ -144,6 +199,9 @@ static weir_status put_all(weir_snapshot *snapshot, const source *joined, const 
         status = weir_snapshot_put_sketch(snapshot, joined->names[i], joined->sketches[i], err);
     if (status == WEIR_OK && note)
         status = weir_snapshot_put_note(snapshot, "run", note, length, err);
+    if (status == WEIR_OK && joined->groups)
+        status = weir_snapshot_put_note(snapshot, GROUP_NOTE, joined->groups, joined->groups_length,
+                                        err);
     return status;
 }
 
@@ -214,7 +272,10 @@ static const opt_section merge_sections[] = {
                  "    weir count --seed 7 --state one.weir a.log\n"
                  "    weir count --seed 7 --state two.weir b.log\n"
                  "    weir merge -o sum.weir one.weir two.weir\n"
-                 "    weir count --state sum.weir /dev/null"},
+                 "    weir count --state sum.weir /dev/null\n"
+                 "\n"
+                 "Those of `--group` are added group by group; a group that only some of them have "
+                 "stays as it is."},
     {"EXIT STATUS", "= 0\nDone.\n\n"
                     "= 2\nTrouble: one line on standard error says what, and FILE is as it was."},
     {0},

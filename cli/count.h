@@ -5,6 +5,7 @@
  *   count_set.c      the sketches of one stream, by the questions they answer
  *   count_feed.c     a batch of records on its way into a set, in several threads
  *   count_groups.c   one set for each group, a bounded number of them
+ *   group_note.c     their names in a snapshot
  *   count_query.c    keys that are asked for, hashed as records are
  *   count_truth.c    exact counts, in memory or on disk
  *   count_answer.c   from sketches and truth to answers
@@ -100,6 +101,7 @@ int count_set_make(count_set *set, const count_specs *specs);
 int count_set_like(count_set *set, const count_set *other); /* empty ones of the same specs */
 void count_set_free(count_set *set);
 void count_set_clear(count_set *set);
+void count_set_advance(count_set *set, int64_t time); /* time passes */
 int count_set_merge(count_set *into, const count_set *from);
 
 /* Any sketch of the set: they all hash alike. */
@@ -113,9 +115,19 @@ const char *count_part_name(count_part part);
 typedef struct {
     uint64_t records, missing, bad;
 } count_totals;
-int count_set_save(const count_set *set, const count_settings *settings,
-                   const count_totals *totals);
-int count_set_load(count_set *set, const count_settings *settings, count_totals *totals);
+typedef struct count_groups count_groups;
+int count_set_save(const count_set *set, const count_settings *settings, const count_totals *totals,
+                   const count_groups *groups); /* NULL: none */
+int count_set_load(count_set *set, const count_settings *settings, count_totals *totals,
+                   count_groups *groups);
+
+/* The sketches of a set as parts of a snapshot; of a group, by its label. */
+weir_status count_set_put(weir_snapshot *snapshot, const count_set *set, const char *group,
+                          weir_error *err);
+void count_set_take(weir_snapshot *snapshot, count_set *set, const char *group);
+
+/* The weight in all, by whichever sketch knows it. */
+double count_set_total(const count_set *set);
 
 /* --- count_truth.c: exact counts of 64-bit words -------------------------------------- */
 
@@ -137,10 +149,13 @@ static inline uint64_t truth_word(int64_t value) { return (uint64_t)value ^ (UIN
 typedef struct {
     count_truth *hashes, *integers;
 } count_truths;
+int count_truths_make(count_truths *truths, const count_settings *settings, uint64_t memory);
+void count_truths_free(count_truths *truths);
 
 /* --- count_feed.c: records on their way into sketches ---------------------------------- */
 
 typedef struct count_feed count_feed;
+typedef struct count_group count_group;
 
 /* How records become updates of a set; several sets may share one feed. `threads`
  * sets are fed in parallel and merged by count_feed_gather(); each thread is a consumer
@@ -159,8 +174,8 @@ int count_feed_check(count_feed *feed, const stream_reader *reader, const stream
  * indices are given, into another set. */
 int count_feed_batch(count_feed *feed, const stream_reader *reader, const stream_batch *batch,
                      count_totals *totals);
-int count_feed_some(count_feed *feed, count_set *into, const stream_batch *batch,
-                    const uint32_t *indices, size_t count, count_totals *totals);
+int count_feed_some(count_feed *feed, count_group *into, const stream_batch *batch,
+                    const uint32_t *indices, count_totals *totals);
 
 /* The reader has no more: wait until every thread has seen that too. */
 void count_feed_finish(count_feed *feed);
@@ -177,17 +192,31 @@ void count_feed_truths(count_feed *feed, const count_truths *truths);
 
 /* --- count_groups.c ---------------------------------------------------------------------- */
 
-typedef struct count_groups count_groups;
-
-int count_groups_new(count_groups **out, const count_settings *settings, const count_specs *specs);
+/* One set for each group, alike to that which is given. */
+int count_groups_new(count_groups **out, const count_settings *settings);
+int count_groups_start(count_groups *groups, const count_set *like);
 void count_groups_free(count_groups *groups);
 int count_groups_batch(count_groups *groups, const stream_reader *reader, const stream_batch *batch,
                        count_totals *totals);
-const weir_sketch *count_groups_hasher(const count_groups *groups);
 
 /* Group i of all, the largest first; the last may be the rest (name NULL). */
+struct count_group {
+    uint64_t hash;
+    char *name;
+    size_t length;
+    count_set set;
+    count_truths truths;          /* with --exact */
+    double total;                 /* weight, for the order */
+    uint32_t number, records, at; /* place among all; of a batch */
+};
 size_t count_groups_sort(count_groups *groups);
-count_set *count_groups_get(count_groups *groups, size_t i, const char **name, size_t *length);
+count_group *count_groups_get(count_groups *groups, size_t i);
+
+/* In a snapshot: the sketches, and the note that names the groups, which the caller frees.
+ * And back, before any are begun. */
+weir_status count_groups_put(const count_groups *groups, weir_snapshot *snapshot, weir_error *err);
+char *count_groups_note(const count_groups *groups, size_t *length);
+int count_groups_take(count_groups *groups, weir_snapshot *snapshot, const weir_sketch *hasher);
 
 /* --- count_query.c ------------------------------------------------------------------------- */
 

@@ -365,25 +365,12 @@ static int tell_truths(count_report *report, const count_truths *truths, count_o
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-/* The weight in all, by whichever sketch knows it. */
-static double total_of(const count_set *set) {
-    static const count_part order[] = {PART_KEYS, PART_SIGNED, PART_INTEGERS, PART_DISTINCT,
-                                       PART_SAMPLE};
-    weir_sketch_info info;
-    for (size_t i = 0; i < PARTS; i++) {
-        if (!set->part[order[i]]) continue;
-        weir_sketch_get_info(set->part[order[i]], &info);
-        return info.total;
-    }
-    return 0;
-}
-
 int count_report_make(count_report *report, const count_settings *s, count_set *set,
                       count_other *other, const count_truths *truths, const count_key *keys,
                       size_t key_count) {
     asker a = {report, s, set};
     report->settings = s;
-    report->total = total_of(set);
+    report->total = count_set_total(set);
     report->memory = count_set_memory(set);
     int code = ask_lists(&a);
     if (s->query_count && code == EXIT_DONE) code = ask_keys(&a, keys, key_count);

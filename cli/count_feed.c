@@ -461,18 +461,20 @@ int count_feed_trouble(count_feed *feed) {
     return code;
 }
 
-int count_feed_some(count_feed *feed, count_set *into, const stream_batch *batch,
-                    const uint32_t *indices, size_t count, count_totals *totals) {
+int count_feed_some(count_feed *feed, count_group *into, const stream_batch *batch,
+                    const uint32_t *indices, count_totals *totals) {
     feeder *f = &feed->feeders[0];
     f->batch = batch;
     f->count = 0;
     f->whole = true;
     f->folded = false;
-    if (!make_room(f, count)) return cli_error("out of memory");
-    for (size_t i = 0; i < count && take(f, indices[i]); i++) {
+    feed->truths = feed->settings->exact ? &into->truths : NULL;
+    if (!make_room(f, into->records)) return cli_error("out of memory");
+    for (size_t i = 0; i < into->records && take(f, indices[i]); i++) {
     }
-    add_taken(f, into);
-    return hear(feed, totals);
+    add_taken(f, &into->set);
+    int code = hear(feed, totals);
+    return code == EXIT_DONE ? tell_truth(feed, f) : code;
 }
 
 int count_feed_gather(count_feed *feed) {

@@ -38,15 +38,16 @@ typedef struct {
 
 /* --- answers ----------------------------------------------------------------------------- */
 
-static int print_one(counting *c, count_set *set, const char *group, size_t length) {
+static int print_one(counting *c, count_set *set, const count_truths *truths,
+                     const count_group *group) {
     const count_settings *s = c->settings;
     count_report report = {.totals = c->totals,
-                           .group = group,
-                           .group_length = length,
+                           .group = group ? group->name : NULL,
+                           .group_length = group ? group->length : 0,
                            .grouped = c->groups != NULL,
                            .running = s->every > 0};
     int code = count_report_make(&report, s, set, s->join ? &c->other : NULL,
-                                 s->exact ? &c->truths : NULL, c->keys, c->key_count);
+                                 s->exact ? truths : NULL, c->keys, c->key_count);
     if (code == EXIT_DONE) code = count_print(&report, !c->any_printed);
     c->any_printed = true;
     count_report_release(&report);
@@ -60,14 +61,12 @@ static int print_answers(counting *c) {
     int code = EXIT_DONE;
     if (!c->groups) {
         code = count_feed_gather(c->feed);
-        if (code == EXIT_DONE) code = print_one(c, &c->set, NULL, 0);
+        if (code == EXIT_DONE) code = print_one(c, &c->set, &c->truths, NULL);
     } else {
         size_t n = count_groups_sort(c->groups);
         for (size_t i = 0; i < n && code == EXIT_DONE; i++) {
-            const char *name;
-            size_t length;
-            count_set *set = count_groups_get(c->groups, i, &name, &length);
-            code = print_one(c, set, name, length);
+            count_group *one = count_groups_get(c->groups, i);
+            code = print_one(c, &one->set, &one->truths, one);
         }
     }
     c->printed = clock_now(CLOCK_MONOTONIC);
@@ -76,8 +75,8 @@ static int print_answers(counting *c) {
 }
 
 static int save(counting *c) {
-    int code = count_feed_gather(c->feed);
-    if (code == EXIT_DONE) code = count_set_save(&c->set, c->settings, &c->totals);
+    int code = c->feed ? count_feed_gather(c->feed) : EXIT_DONE;
+    if (code == EXIT_DONE) code = count_set_save(&c->set, c->settings, &c->totals, c->groups);
     c->saved = clock_now(CLOCK_MONOTONIC);
     c->records_saved = c->records_read;
     return code;
@@ -90,8 +89,10 @@ static void let_time_pass(counting *c) {
     const char *span = c->settings->window ? c->settings->window : c->settings->decay;
     if (!span || c->settings->from.in.time_field || !spec_is_duration(span)) return;
     int64_t now = clock_now(CLOCK_REALTIME);
-    for (int i = 0; i < PARTS; i++)
-        if (c->set.part[i]) weir_sketch_advance(c->set.part[i], now);
+    count_set_advance(&c->set, now);
+    size_t groups = c->groups ? count_groups_sort(c->groups) : 0;
+    for (size_t i = 0; i < groups; i++)
+        count_set_advance(&count_groups_get(c->groups, i)->set, now);
 }
 
 static int between_batches(counting *c) {
@@ -175,7 +176,7 @@ static int get_set(counting *c) {
         int code = state_lock_take(&c->lock, s->state);
         if (code != EXIT_DONE) return code;
         struct stat there;
-        if (!stat(s->state, &there)) return count_set_load(&c->set, s, &c->totals);
+        if (!stat(s->state, &there)) return count_set_load(&c->set, s, &c->totals, c->groups);
         if (errno != ENOENT) return cli_error("cannot open '%s': %s", s->state, strerror(errno));
     }
     return count_set_make(&c->set, &c->specs);
@@ -193,19 +194,6 @@ static unsigned feeders_for(const counting *c) {
     return threads < more + 1 ? threads : (unsigned)more + 1;
 }
 
-static int make_truths(count_truths *truths, const count_settings *s) {
-    if (!s->exact) return EXIT_DONE;
-    truths->hashes = truth_new(s->exact_memory);
-    if (s->range_count || s->quantile_count) truths->integers = truth_new(s->exact_memory);
-    bool lacks = !truths->hashes || ((s->range_count || s->quantile_count) && !truths->integers);
-    return lacks ? cli_error("out of memory") : EXIT_DONE;
-}
-
-static void free_truths(count_truths *truths) {
-    truth_free(truths->hashes);
-    truth_free(truths->integers);
-}
-
 /* Read the other file of a join, all of it, into sketches of the same shape. */
 static int read_other(counting *c) {
     const count_settings *s = c->settings;
@@ -216,7 +204,7 @@ static int read_other(counting *c) {
     count_totals totals = {0};
     if (!s->join) return EXIT_DONE;
     int code = count_set_like(&c->other.set, &c->set);
-    if (code == EXIT_DONE) code = make_truths(&c->other.truths, s);
+    if (code == EXIT_DONE) code = count_truths_make(&c->other.truths, s, s->exact_memory);
     if (code == EXIT_DONE) code = count_feed_new(&feed, s, &c->other.set, 1);
     if (code == EXIT_DONE) code = open_reader(&reader, s, count_set_any(&c->set), &s->join, 1, 1);
     if (code == EXIT_DONE && s->exact) count_feed_truths(feed, &c->other.truths);
@@ -233,14 +221,17 @@ static int read_other(counting *c) {
 static int begin(counting *c) {
     const count_settings *s = c->settings;
     int code = count_specs_make(&c->specs, s);
-    if (code == EXIT_DONE && s->group) code = count_groups_new(&c->groups, s, &c->specs);
-    else if (code == EXIT_DONE) code = get_set(c);
-    if (code == EXIT_DONE) code = make_truths(&c->truths, s);
+    if (code == EXIT_DONE && s->group) code = count_groups_new(&c->groups, s);
+    if (code == EXIT_DONE) code = get_set(c);
+    if (code == EXIT_DONE && s->group) code = count_groups_start(c->groups, &c->set);
     unsigned feeders = s->group ? 1 : feeders_for(c);
-    if (code == EXIT_DONE && !s->group) code = count_feed_new(&c->feed, s, &c->set, feeders);
+    if (code == EXIT_DONE && !s->group) {
+        code = count_truths_make(&c->truths, s, s->exact_memory);
+        if (code == EXIT_DONE) code = count_feed_new(&c->feed, s, &c->set, feeders);
+        if (code == EXIT_DONE && s->exact) count_feed_truths(c->feed, &c->truths);
+    }
     if (code != EXIT_DONE) return code;
-    const weir_sketch *hasher = c->groups ? count_groups_hasher(c->groups) : count_set_any(&c->set);
-    if (s->exact) count_feed_truths(c->feed, &c->truths);
+    const weir_sketch *hasher = count_set_any(&c->set);
     if (s->query_count) code = count_keys_read(&c->keys, &c->key_count, s, hasher);
     if (code == EXIT_DONE) code = read_other(c);
     if (code == EXIT_DONE)
@@ -261,8 +252,8 @@ static void release(counting *c) {
     count_groups_free(c->groups);
     count_set_free(&c->set);
     count_set_free(&c->other.set);
-    free_truths(&c->truths);
-    free_truths(&c->other.truths);
+    count_truths_free(&c->truths);
+    count_truths_free(&c->other.truths);
     count_keys_free(c->keys, c->key_count);
     state_lock_drop(&c->lock);
 }

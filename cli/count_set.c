@@ -13,6 +13,7 @@
 
 #include "cli.h"
 #include "count.h"
+#include "group_note.h"
 #include "report.h"
 #include "run_note.h"
 
@@ -246,6 +247,11 @@ void count_set_clear(count_set *set) {
         if (set->part[i]) weir_sketch_clear(set->part[i]);
 }
 
+void count_set_advance(count_set *set, int64_t time) {
+    for (int i = 0; i < PARTS; i++)
+        if (set->part[i]) weir_sketch_advance(set->part[i], time);
+}
+
 int count_set_merge(count_set *into, const count_set *from) {
     weir_error err;
     for (int i = 0; i < PARTS; i++)
@@ -271,24 +277,71 @@ uint64_t count_set_memory(const count_set *set) {
     return bytes;
 }
 
+double count_set_total(const count_set *set) {
+    static const count_part order[] = {PART_KEYS, PART_SIGNED, PART_INTEGERS, PART_DISTINCT,
+                                       PART_SAMPLE};
+    weir_sketch_info info;
+    for (size_t i = 0; i < PARTS; i++) {
+        if (!set->part[order[i]]) continue;
+        weir_sketch_get_info(set->part[order[i]], &info);
+        return info.total;
+    }
+    return 0;
+}
+
 /* --- the state file -------------------------------------------------------------------- */
 
-int count_set_save(const count_set *set, const count_settings *s, const count_totals *totals) {
+enum { PART_LABEL = 16 };
+
+/* The name of a part in a snapshot: its own, or of a group its first two letters. */
+static void part_label(char label[PART_LABEL], int part, const char *group) {
+    if (group) snprintf(label, PART_LABEL, "%.2s%.12s", part_names[part], group);
+    else snprintf(label, PART_LABEL, "%s", part_names[part]);
+}
+
+weir_status count_set_put(weir_snapshot *snapshot, const count_set *set, const char *group,
+                          weir_error *err) {
+    weir_status status = WEIR_OK;
+    for (int i = 0; i < PARTS && status == WEIR_OK; i++) {
+        char label[PART_LABEL];
+        if (!set->part[i]) continue;
+        part_label(label, i, group);
+        status = weir_snapshot_put_sketch(snapshot, label, set->part[i], err);
+    }
+    return status;
+}
+
+void count_set_take(weir_snapshot *snapshot, count_set *set, const char *group) {
+    for (int i = 0; i < PARTS; i++) {
+        char label[PART_LABEL];
+        part_label(label, i, group);
+        set->part[i] = weir_snapshot_take_sketch(snapshot, label);
+    }
+}
+
+int count_set_save(const count_set *set, const count_settings *s, const count_totals *totals,
+                   const count_groups *groups) {
     weir_snapshot *snapshot;
     weir_error err;
-    size_t length;
+    size_t length, groups_length = 0;
     run_counts counts = {
         .records = totals->records, .missing = totals->missing, .bad = totals->bad};
-    char *note = run_note_keys("count", &s->from, &counts, &length);
-    if (!note) return cli_error("out of memory");
+    char *note = run_note_keys("count", &s->from, &counts, &length), *groups_note = NULL;
+    if (note && groups) groups_note = count_groups_note(groups, &groups_length);
+    if (!note || (groups && !groups_note)) {
+        free(note);
+        return cli_error("out of memory");
+    }
     weir_status status = weir_snapshot_new(&snapshot, &err);
-    for (int i = 0; i < PARTS && status == WEIR_OK; i++)
-        if (set->part[i])
-            status = weir_snapshot_put_sketch(snapshot, part_names[i], set->part[i], &err);
+    if (status == WEIR_OK) status = count_set_put(snapshot, set, NULL, &err);
+    if (status == WEIR_OK && groups) status = count_groups_put(groups, snapshot, &err);
     if (status == WEIR_OK) status = weir_snapshot_put_note(snapshot, "run", note, length, &err);
+    if (status == WEIR_OK && groups)
+        status = weir_snapshot_put_note(snapshot, GROUP_NOTE, groups_note, groups_length, &err);
     if (status == WEIR_OK) status = weir_snapshot_write(snapshot, s->state, &err);
     weir_snapshot_free(snapshot);
     free(note);
+    free(groups_note);
     return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
 }
 
@@ -351,7 +404,27 @@ static int check_room(const count_settings *s, const count_set *set) {
     return code;
 }
 
-int count_set_load(count_set *set, const count_settings *s, count_totals *totals) {
+/* Saved with --group, and with the same: or without, now and then. */
+static int check_group(const count_settings *s, const weir_snapshot *snapshot) {
+    char name[GROUP_LABEL], *field = NULL;
+    size_t length, n = 0;
+    const char *note = weir_snapshot_note(snapshot, GROUP_NOTE, &length), *at = note;
+    if (!note && !s->group) return EXIT_DONE;
+    if (note && !group_note_next(&at, note + length, name, &field, &n))
+        return cli_error("the groups of the state file '%s' are not understood", s->state);
+    bool same = note && s->group && strlen(s->group) == n && !memcmp(s->group, field, n);
+    int code = EXIT_DONE;
+    if (!same)
+        code = cli_error("the state file '%s' was made with%s%.*s, not with%s%s; use the same "
+                         "options or another state file",
+                         s->state, note ? " --group " : "out --group", (int)n, field ? field : "",
+                         s->group ? " --group " : "out", s->group ? s->group : "");
+    free(field);
+    return code;
+}
+
+int count_set_load(count_set *set, const count_settings *s, count_totals *totals,
+                   count_groups *groups) {
     weir_snapshot *snapshot;
     weir_error err;
     size_t length;
@@ -360,8 +433,7 @@ int count_set_load(count_set *set, const count_settings *s, count_totals *totals
     memset(set, 0, sizeof *set);
     if (weir_snapshot_read(&snapshot, s->state, &err) != WEIR_OK)
         return cli_error("%s", err.message);
-    for (int i = 0; i < PARTS; i++)
-        set->part[i] = weir_snapshot_take_sketch(snapshot, part_names[i]);
+    count_set_take(snapshot, set, NULL);
     const char *note = weir_snapshot_note(snapshot, "run", &length);
     int code = EXIT_DONE;
     if (!count_set_any(set))
@@ -371,8 +443,10 @@ int count_set_load(count_set *set, const count_settings *s, count_totals *totals
         code = cli_error("the state file '%s' was made %s; use the same options or another state "
                          "file",
                          s->state, difference);
+    if (code == EXIT_DONE) code = check_group(s, snapshot);
     if (code == EXIT_DONE) code = check_saved(s, set);
     if (code == EXIT_DONE) code = check_room(s, set);
+    if (code == EXIT_DONE && groups) code = count_groups_take(groups, snapshot, count_set_any(set));
     *totals = (count_totals){counts.records, counts.missing, counts.bad};
     weir_snapshot_free(snapshot);
     return code;

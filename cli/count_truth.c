@@ -220,3 +220,19 @@ bool truth_next(count_truth *t, uint64_t *word, double *count) {
     }
     return true;
 }
+
+/* --- both truths of a stream ---------------------------------------------------------- */
+
+int count_truths_make(count_truths *truths, const count_settings *s, uint64_t memory) {
+    bool integers = s->range_count || s->quantile_count;
+    if (!s->exact) return EXIT_DONE;
+    truths->hashes = truth_new(memory);
+    if (integers) truths->integers = truth_new(memory);
+    bool lacks = !truths->hashes || (integers && !truths->integers);
+    return lacks ? cli_error("out of memory") : EXIT_DONE;
+}
+
+void count_truths_free(count_truths *truths) {
+    truth_free(truths->hashes);
+    truth_free(truths->integers);
+}

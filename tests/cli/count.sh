@@ -175,6 +175,45 @@ trouble merge-parts "merge: 'x4' holds no sketch 'distinct', as 'x1' does" merge
 head -c 200 x1 >broken
 trouble_like state-broken "count: *broken*" count --state broken in
 
+# --- groups: states, the truth, bars ----------------------------------------------------------------
+printf 'user,ms,url\nbob,1,/z\nd%%=e,1,/z\nann,1,/a\n' >u.csv
+g="--format csv --header --key url --group user"
+# shellcheck disable=SC2086
+{
+  run count $s $g --csv --top 1 --distinct --exact t.csv
+  is group-exact $'ann,top,/a,2,2\nann,distinct,,2,2\nbob,top,/a,1,1\nbob,distinct,,1,1' \
+    "$(tail -n +2 out | awk -F, '{ printf "%s,%s,%s,%.0f,%s\n", $1, $2, $3, $4, $8 }')"
+  run count $s $g --csv --join u.csv --exact t.csv
+  is group-join $'ann,2,2\nbob,1,1' "$(tail -n +2 out | awk -F, '{ printf "%s,%.0f,%s\n", $1, $4, $8 }')"
+  run count $s $g --top 2 --plot t.csv
+  is group-plot '2 bars and 1' "$(grep -c ' |##*' out | sed 's/3/2 bars and 1/')"
+  run count $s $g --top 5 --state g1 t.csv
+  run count $g --top 5 --state g1 --csv u.csv
+  is group-state $'ann,/a,3\nann,"/b,c",1\nbob,/a,1\nbob,/z,1\nd%=e,/z,1' \
+    "$(tail -n +2 out | sed 's/,top//' | sed -E 's/^([^,]*,("[^"]*"|[^,]*),[0-9]*).*/\1/')"
+  run count $g --top 1 --state g1 --json /dev/null
+  is group-state-kept 3 "$(grep -c '"group":"' out)"
+  run count $s $g --top 5 --state g2 t.csv
+  run count $s $g --top 5 --state g3 u.csv
+  run merge -o g4 g2 g3
+  run count $g --top 5 --state g4 --csv /dev/null
+  cp out merged
+  run count $g --top 5 --state g1 --csv /dev/null
+  same group-merged out merged
+  run inspect g4
+  is group-inspected 'd%25=e' "$(grep -o 'd%25=e' out)"
+  run count $s $g --groups 1 --top 5 --state g5 t.csv
+  run count $g --groups 1 --top 5 --state g5 --csv u.csv
+  is group-state-rest $',top,/z,2\n,top,/a,1' "$(grep '^,' out | cut -d, -f1-4)"
+  trouble_like group-state-other "count: the state file 'g1' was made with --group user, not without;*" count --state g1 --format csv --header --key url u.csv
+  trouble_like group-state-field "count: the state file 'g1' was made with --group user, not with --group ms;*" count --state g1 --format csv --header --key url --group ms u.csv
+  run count $s --format csv --header --key url --group ms --top 5 --state g6 t.csv
+  trouble merge-other-groups "merge: 'g1' and 'g6' do not have groups of the same field" merge -o y g1 g6
+  run count --seed 8 $g --top 5 --state g7 u.csv
+  trouble merge-group-seed "merge: 'g1' and 'g7': cannot merge sketches of different spec: 'seed' is not the same" merge -o y g1 g7
+  trouble_like group-svg "count: --plot=FILE.svg draws one list, and --group makes many;*" count $g --plot=x.svg t.csv
+}
+
 # --- bad input ------------------------------------------------------------------------------------
 trouble top-zero "count: --top cannot be '0'; it goes from 1 to 10M" count --top 0 in
 trouble_like above-one "count: --above cannot be '100%'*" count --above 100% in

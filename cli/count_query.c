@@ -122,10 +122,6 @@ static void key_spec(char *spec, size_t size, const stream_options *in, unsigned
     }
 }
 
-static uint64_t hash_key(const void *sketch, const void *key, size_t length) {
-    return weir_sketch_hash(sketch, key, length);
-}
-
 /* Read the records back; `bad` is set where a record could not be read as a key. */
 static int read_back(const char *path, key_list *list, size_t first, size_t count,
                      const stream_options *options, bool *bad) {
@@ -162,8 +158,7 @@ static int hash_as_records(key_list *list, size_t first, size_t count, const str
     options.header = false;
     options.key_skip_prefix = 0;
     options.time_field = options.number_field = NULL;
-    options.hash = hash_key;
-    options.hash_context = hasher;
+    options.sketch = hasher;
     options.threads = 1;
     options.plain = true;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

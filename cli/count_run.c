@@ -155,17 +155,12 @@ static int pump(counting *c) {
 
 /* --- beginning ------------------------------------------------------------------------------- */
 
-static uint64_t hash_key(const void *sketch, const void *key, size_t length) {
-    return weir_sketch_hash(sketch, key, length);
-}
-
 static int open_reader(stream_reader **reader, const count_settings *s, const weir_sketch *hasher,
                        const char *const *files, size_t count, unsigned consumers) {
     stream_options in = s->from.in;
     stream_error err;
     in.consumers = consumers;
-    in.hash = hash_key;
-    in.hash_context = hasher;
+    in.sketch = hasher;
     if (stream_open(reader, &in, files, count, &err) == STREAM_OK) return EXIT_DONE;
     return cli_error("%s", err.message);
 }

@@ -99,8 +99,9 @@ static stream_reason make_row(const key_plan *plan, const void *key, size_t leng
 static inline stream_reason hash(const key_plan *plan, const void *key, size_t length,
                                  uint64_t *out) {
     if (plan->row) return make_row(plan, key, length, out);
-    *out = plan->hash ? plan->hash(plan->hash_context, key, length)
-                      : weir_filter_hash(plan->filter, key, length);
+    *out = plan->hash     ? plan->hash(plan->hash_context, key, length)
+           : plan->sketch ? weir_sketch_hash(plan->sketch, key, length)
+                          : weir_filter_hash(plan->filter, key, length);
     return REASON_NONE;
 }
 
@@ -137,9 +138,25 @@ static inline stream_reason hash_single(stream_keyer *k, const unsigned char *p,
     return hash(k->plan, p, length, out);
 }
 
+/* The commonest case, lines as they stand, for itself. */
+static void hash_lines(const key_plan *plan, stream_block *block, size_t first) {
+    const uint32_t *ends = block->ends;
+    for (size_t i = first; i < block->count; i++) {
+        const unsigned char *line = block->memory + ends[i];
+        bool open = block->batch.open_end && i + 1 == block->count;
+        size_t length = ends[i + 1] - ends[i] - !open;
+        block->hashes[i] = plan->sketch ? weir_sketch_hash(plan->sketch, line, length)
+                                        : weir_filter_hash(plan->filter, line, length);
+    }
+}
+
 static bool whole_keys(stream_keyer *k, stream_block *block, size_t first) {
     const key_plan *plan = k->plan;
     bool as_is = !plan->trim && !plan->fold && !plan->skip_prefix;
+    if (as_is && plan->format == STREAM_LINES && !plan->row && !plan->hash) {
+        hash_lines(plan, block, first);
+        return true;
+    }
     for (size_t i = first; i < block->count; i++) {
         uint32_t length;
         const unsigned char *p = content(block, i, &length);
@@ -188,6 +205,7 @@ static inline uint32_t label_part(const key_plan *plan) { return plan->part_coun
 
 static uint64_t hash_label(const key_plan *plan, const unsigned char *text, size_t length) {
     if (plan->hash) return plan->hash(plan->hash_context, text, length);
+    if (plan->sketch) return weir_sketch_hash(plan->sketch, text, length);
     return plan->filter ? weir_filter_hash(plan->filter, text, length) : 0;
 }
 

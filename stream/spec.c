@@ -328,7 +328,7 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
     if (o->max_record == 0 || o->max_record > STREAM_RECORD_LIMIT)
         return stream__fail(err, 0,
                             "the longest record must be from 1 byte to 1G: change --max-record");
-    if (!o->filter && !o->hash && !o->row)
+    if (!o->filter && !o->sketch && !o->hash && !o->row)
         return stream__fail(err, 0, "no filter and no hash function given");
     if (o->row && (o->width < 1 || o->width > STREAM_WIDTH_MOST))
         return stream__fail(err, 0, "rows have from 1 to %d words", STREAM_WIDTH_MOST);
@@ -353,6 +353,7 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->fold = o->ignore_case;
     plan->skip_prefix = o->key_skip_prefix;
     plan->filter = o->filter;
+    plan->sketch = o->sketch;
     plan->hash = o->hash;
     plan->hash_context = o->hash_context;
     plan->row = o->row;

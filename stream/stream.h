@@ -156,8 +156,9 @@ typedef struct {
     const char *label_field;
     const char *label_option;
 
-    /* how to hash keys: the filter's own hash, or if `hash` is set that */
+    /* how to hash keys: as the filter or the sketch does, or if `hash` is set so */
     const weir_filter *filter;
+    const weir_sketch *sketch;
     uint64_t (*hash)(const void *context, const void *key, size_t length);
     const void *hash_context;
 

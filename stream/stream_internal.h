@@ -187,6 +187,7 @@ typedef struct {
     moment_kind moment;
     char *pattern; /* MOMENT_PATTERN */
     const weir_filter *filter;
+    const weir_sketch *sketch;
     uint64_t (*hash)(const void *, const void *, size_t);
     const void *hash_context;
     uint8_t (*row)(const void *, const void *, size_t, uint64_t *);

@@ -65,9 +65,10 @@ enum { STEPS_MOST = 4 * STRETCHES, SEGMENTS_MOST = STEPS_MOST * WEIR__DEPTH_MOST
 #define SPIKE_SPREAD 0.75
 
 struct weir__row_view {
-    double median[WEIR__DEPTH_MOST]; /* of the counters of a row */
-    double square[WEIR__DEPTH_MOST]; /* sum of their squares */
-    bool drawn;                      /* what follows is set */
+    double square[WEIR__DEPTH_MOST]; /* sum of the squares of a row's counters */
+    double median[WEIR__DEPTH_MOST]; /* of the counters of a row, once `halved` */
+    bool halved;
+    bool drawn; /* what follows is set */
 
     /* the distribution of the noise: constant from each start to the next */
     double start[STEPS_MOST + 1], density[STEPS_MOST]; /* densities relative to the greatest */
@@ -182,8 +183,13 @@ static void view_rows(const weir__matrix *m, weir__row_view *v) {
             sum += c * c;
         }
         v->square[i] = sum;
-        v->median[i] = m->with_sign ? 0 : select_counter(m, i, (m->width - 1) / 2);
     }
+}
+
+static void find_medians(const weir__matrix *m, weir__row_view *v) {
+    for (unsigned i = 0; i < m->depth && !v->halved; i++)
+        v->median[i] = select_counter(m, i, (m->width - 1) / 2);
+    v->halved = true;
 }
 
 static weir_status refresh(weir__matrix *m, weir_error *err) {
@@ -194,7 +200,7 @@ static weir_status refresh(weir__matrix *m, weir_error *err) {
     if (!m->view) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     if (m->stale) {
         view_rows(m, m->view);
-        m->view->drawn = false;
+        m->view->drawn = m->view->halved = false;
         m->stale = false;
     }
     return WEIR_OK;
@@ -377,6 +383,7 @@ static void bound_cmm(const weir__matrix *m, const double *values, double total,
 static void estimate_cmm(const weir__matrix *m, double *values, double total, bool by_mean,
                          weir_estimate *out) {
     double residues[WEIR__DEPTH_MOST], w = (double)m->width;
+    if (!by_mean) find_medians(m, m->view);
     for (unsigned i = 0; i < m->depth; i++)
         residues[i] = values[i] - (by_mean ? (total - values[i]) / (w - 1) : m->view->median[i]);
     double cm = least(values, m->depth), square = least(m->view->square, m->depth);

@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 32 };
+enum { CHUNK = 64 };
 #define CACHED ((uint64_t)256 << 10) /* cells up to this size are not prefetched */
 
 #define INLINE static inline __attribute__((always_inline))

@@ -115,13 +115,36 @@ static bool append_part(stream_picker *picker, const unsigned char *p, size_t le
     return append(&picker->text, p, length);
 }
 
-/* Put the parts together again: each stands behind its length in four bytes. */
+static bool needs_quotes(const unsigned char *p, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (p[i] == ',' || p[i] == '"' || p[i] == '\n' || p[i] == '\r') return true;
+    return false;
+}
+
+/* Put what was appended from `at` on in quotes, as CSV does, if it could be misread. */
+static bool quote_from(stream_buffer *b, size_t at) {
+    size_t length = b->length - at;
+    if (!needs_quotes(b->bytes + at, length)) return true;
+    unsigned char *part = malloc(length);
+    if (!part) return false;
+    memcpy(part, b->bytes + at, length);
+    b->length = at;
+    bool done = append(b, "\"", 1);
+    for (size_t i = 0; i < length && done; i++)
+        done = append(b, part[i] == '"' ? "\"\"" : (const char *)&part[i], 1 + (part[i] == '"'));
+    free(part);
+    return done && append(b, "\"", 1);
+}
+
+/* Put the parts together again, as a row of CSV: each stands behind its length in four
+ * bytes. */
 static bool join_parts(stream_picker *picker) {
     const unsigned char *p = picker->seen, *end = p + picker->seen_length;
     for (bool first = true; p < end; first = false) {
         size_t n = p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
         if (!first && !append(&picker->text, ",", 1)) return false;
-        if (!append_part(picker, p + 4, n)) return false;
+        size_t at = picker->text.length;
+        if (!append_part(picker, p + 4, n) || !quote_from(&picker->text, at)) return false;
         p += 4 + n;
     }
     return true;

@@ -101,6 +101,10 @@ run count $s --csv --format csv --header --key user --weight ms --top 2 t.csv
 is weight $'top,ann,11.5\ntop,bob,2.5' "$(tail -n +2 out | cut -d, -f1-3)"
 run count $s --csv --format csv --header --key user,url --top 1 --query 'ann,"/b,c"' t.csv
 is columns $'top,"ann,/a",2,2\nquery,"ann,""/b,c""",1,1' "$(tail -n +2 out | sed 's/\(,[0-9]*\),[^,]*\(,[0-9]*\),.*/\1\2/')"
+printf 'a,"b,c"\n"a,b",c\n"q""",x\n' >rows.csv
+run count $s --json --format csv --key 1,2 --top 3 rows.csv
+is columns-told-apart '"\"a,b\",c" "\"q\"\"\",x" "a,\"b,c\""' \
+  "$(grep -o '"key":"\([^"\\]\|\\.\)*"' out | cut -c7- | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
 run count $s --csv --format csv --header --key url --group user --top 1 t.csv
 is group $'group,answer,key,value\nann,top,/a,2\nbob,top,/a,1' "$(cut -d, -f1-4 out)"
 run count $s --csv --format csv --header --key url --group user --groups 1 --top 1 t.csv

@@ -18,8 +18,8 @@
  *            levels of (nodes of the range) x F2 of the level / (w - 1), errors of
  *            nodes in one level being uncorrelated but for 1/w.
  *            A quantile is off by what the range from the left is: low and high
- *            are the keys at which the estimated rank is 3 of the worst deviations
- *            of such a range away.
+ *            are the keys at which the estimated rank is 6 of the worst deviations
+ *            of such a range away, the few heaviest counters left aside.
  * Cost       depth counters for each level that is not exact. fanout=16 needs a
  *            quarter of the levels of 2; a range has more nodes (up to 30 a level
  *            for 2), but the levels are four times as wide for the same memory, so
@@ -42,7 +42,10 @@ enum {
     OPT_BITS,
     OPT_FANOUT
 };
-enum { LEVELS_MOST = 64, CHUNK = 256, STANDARD_DEPTH = 4 };
+enum { LEVELS_MOST = 64, CHUNK = 256, STANDARD_DEPTH = 4, HEAVIEST = 64 };
+#define RARE 1e-4 /* a chance that is neglected, for each level */
+#define REACH 6.0 /* deviations; twice 3, as the way down errs by what lies to the right as well   \
+                   */
 #define STANDARD_MEMORY ((uint64_t)1 << 20)
 
 typedef struct {
@@ -360,19 +363,52 @@ static uint64_t edge_place(const dyadic_sketch *d, bool last) {
     return node;
 }
 
-/* The most that the deviation of the weight up to any key can be. */
+/* How many counters of a row are so few that no median meets them: half of the rows
+ * would have to, for one of the nodes of a range, with a chance of less than RARE. */
+static size_t few_counters(const weir__matrix *m, double nodes) {
+    unsigned need = (m->depth + 1) / 2;
+    double ways = exp2(m->depth); /* to choose the rows, at most */
+    double share = pow(RARE / (nodes * ways), 1.0 / need);
+    double most = floor(share * (double)m->width);
+    return most < HEAVIEST ? (size_t)most : HEAVIEST;
+}
+
+/* The sum of squares about the mean of a row, without its `few` largest counters. */
+static double row_scatter(const weir__matrix *m, unsigned row, size_t few) {
+    double heavy[HEAVIEST + 1], sum = 0, squares = 0;
+    size_t n = 0;
+    for (uint64_t j = 0; j < m->width; j++) {
+        double c = weir__cell_value(m, weir__cell_number(m, row, j));
+        sum += c, squares += c * c;
+        if (n == few && (!few || c <= heavy[n - 1])) continue;
+        size_t at = n < few ? n++ : n - 1;
+        for (; at > 0 && heavy[at - 1] < c; at--) heavy[at] = heavy[at - 1];
+        heavy[at] = c;
+    }
+    for (size_t i = 0; i < n; i++) sum -= heavy[i], squares -= heavy[i] * heavy[i];
+    return fmax(0, squares - sum * sum / (double)m->width);
+}
+
+/* The most that the deviation of the weight up to any key can be, but for what is rare. A
+ * level near the top has few nodes, all heavy: what they would do to a row is no measure
+ * of what they do to the median. */
 static double prefix_deviation(const dyadic_sketch *d) {
-    double variance = 0, total = weir__total(&d->base), fan = (double)(UINT64_C(1) << d->step);
-    for (unsigned l = 0; l < d->levels; l++)
-        if (!d->level[l].direct)
-            variance += (fan - 1) * level_square(d, l, total) / ((double)d->level[l].width - 1);
+    double variance = 0, nodes = (double)(UINT64_C(1) << d->step) - 1;
+    for (unsigned l = 0; l < d->levels; l++) {
+        const weir__matrix *m = &d->level[l];
+        double most = 0;
+        if (m->direct) continue;
+        size_t few = few_counters(m, nodes);
+        for (unsigned row = 0; row < m->depth; row++) most = fmax(most, row_scatter(m, row, few));
+        variance += nodes * most / ((double)m->width - 1);
+    }
     return sqrt(variance) * weir__median_deviation(depth_of(d));
 }
 
 static weir_status quantile(weir_sketch *s, double share, weir_quantile *out, weir_error *err) {
     dyadic_sketch *d = (dyadic_sketch *)s;
     (void)err;
-    double total = weir__total(s), off = 3 * prefix_deviation(d) / total;
+    double total = weir__total(s), off = REACH * prefix_deviation(d) / total;
     double least = fmin(1, 0.5 / total); /* not before the first key */
     uint64_t place = place_of_rank(d, fmax(share, least)), low = place, high = place;
     if (off > 0) {

@@ -411,8 +411,100 @@ static void test_dribble(void **state) {
     test_all_free(&whole);
 }
 
+/* One of several consumers, in a thread of its own. */
+typedef struct {
+    stream_reader *reader;
+    unsigned number;
+    uint64_t batches, records, sum, last; /* sum of the hashes; number of the last record */
+    bool in_order;
+    stream_status end;
+} consumer;
+
+static void *consume(void *context) {
+    consumer *c = context;
+    const stream_batch *b;
+    c->in_order = true;
+    while ((c->end = stream_take(c->reader, c->number, -1, &b, NULL)) == STREAM_BATCH) {
+        c->batches++;
+        c->records += b->count;
+        c->in_order = c->in_order && b->first_record > c->last;
+        c->last = b->first_record;
+        for (size_t i = 0; i < b->count; i++) c->sum += b->hashes[i];
+    }
+    return NULL;
+}
+
+/* Every batch goes to one consumer, in turn, whether they read a file or a pipe. */
+static void deal(const char *file, unsigned threads, unsigned consumers, const consumer *all) {
+    stream_options o = test_options(STREAM_LINES);
+    o.threads = threads;
+    o.consumers = consumers;
+    o.block_size = 4096;
+    stream_error err;
+    stream_reader *reader;
+    consumer each[4] = {{0}}, sum = {0};
+    pthread_t ids[4];
+    assert_int_equal(stream_open(&reader, &o, &file, 1, &err), STREAM_OK);
+    for (unsigned i = 0; i < consumers; i++) {
+        each[i] = (consumer){.reader = reader, .number = i};
+        assert_int_equal(pthread_create(&ids[i], NULL, consume, &each[i]), 0);
+    }
+    for (unsigned i = 0; i < consumers; i++) {
+        pthread_join(ids[i], NULL);
+        assert_true(each[i].in_order);
+        assert_int_equal(each[i].end, STREAM_END);
+        assert_true(each[i].batches + 1 >= each[0].batches && each[i].batches <= each[0].batches);
+        sum.records += each[i].records;
+        sum.sum += each[i].sum;
+    }
+    assert_true(sum.records == all->records && sum.sum == all->sum);
+    stream_close(reader);
+}
+
+static void test_consumers(void **state) {
+    (void)state;
+    enum { LINES = 50000 };
+    char *text = malloc(LINES * 8), *at = text;
+    consumer all = {.records = LINES};
+    for (int i = 0; i < LINES; i++) {
+        int n = sprintf(at, "%d\n", i * 7 % 1000);
+        all.sum += test_hash(NULL, at, (size_t)n - 1);
+        at += n;
+    }
+    const char *file = test_file(0, text, (size_t)(at - text));
+    for (unsigned threads = 1; threads <= 4; threads++)
+        for (unsigned consumers = 1; consumers <= threads; consumers++)
+            deal(file, threads, consumers, &all);
+    free(text);
+}
+
+/* One that waits for a batch can be sent home. */
+static void test_dismissed(void **state) {
+    (void)state;
+    int fds[2];
+    char name[32];
+    const char *file = name;
+    stream_options o = test_options(STREAM_LINES);
+    stream_reader *reader;
+    stream_error err;
+    pthread_t id;
+    assert_int_equal(pipe(fds), 0);
+    snprintf(name, sizeof name, "/dev/fd/%d", fds[0]);
+    o.threads = o.consumers = 2;
+    assert_int_equal(stream_open(&reader, &o, &file, 1, &err), STREAM_OK);
+    consumer second = {.reader = reader, .number = 1};
+    assert_int_equal(pthread_create(&id, NULL, consume, &second), 0);
+    stream_dismiss(reader);
+    pthread_join(id, NULL);
+    assert_int_equal(second.end, STREAM_END);
+    stream_close(reader);
+    close(fds[0]), close(fds[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_consumers),
+        cmocka_unit_test(test_dismissed),
         cmocka_unit_test(test_gzip),
         cmocka_unit_test(test_zstd),
         cmocka_unit_test(test_compressed_large),

@@ -56,7 +56,7 @@ static void close_source(source *from) {
 /* Add a sketch, which is the source's from then on. */
 static int add_sketch(source *to, weir_sketch *sketch, const char *name) {
     size_t n = to->sketch_count + 1;
-    weir_sketch **sketches = realloc(to->sketches, n * sizeof *sketches);
+    weir_sketch **sketches = realloc(to->sketches, n * sizeof(void *));
     if (sketches) to->sketches = sketches;
     char **names = realloc(to->names, n * sizeof *names);
     if (names) to->names = names;

@@ -76,7 +76,11 @@ enum { TRUTH_LEAST = 64 * 1024 };
  * their share of the memory. */
 static int append(count_groups *g, uint64_t hash, char *name, size_t length, count_group **out) {
     uint64_t memory = g->settings->exact_memory / (g->most + 1);
-    count_group *new = *out = &g->all[g->count];
+    count_group *new = *out = g->all ? &g->all[g->count] : NULL;
+    if (!new) {
+        cli_error("out of memory");
+        return EXIT_TROUBLE;
+    }
     *new =
         (count_group){.hash = hash, .name = name, .length = length, .number = (uint32_t)g->count++};
     return count_truths_make(&new->truths, g->settings,

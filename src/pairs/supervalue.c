@@ -13,16 +13,15 @@
  *            2^-64. A sum lets a subset of many columns be the record's sum less
  *            the few that are left out. Sets have items without a place: their
  *            words carry no label.
- * Drawing    Floyd's algorithm over the subsets by number, with the bits of a
- *            map for what is taken; more than half are drawn by drawing what is
- *            left out. The generator starts from the record's number, so a record
- *            draws the same in every run, thread and batch.
- * Cost       about min(k, d-k) additions a super-value, one generator word for
- *            two draws.
- * Source     thesis 5.2.4, step 1. "Repeat this process l_k times" is read as l_k
- *            different subsets: only then does a record meet itself exactly l_k
- *            times (eq. 5.1 takes l_k n off) and a pair at most l_k times (the
- *            proof of theorem 7), and row k = d of table 5.1 has no error.
+ * Drawing    where there are few ways to draw (6,435 for 8 subsets of 15) they are
+ *            listed, and one is taken. Else Floyd's algorithm over the subsets by
+ *            number, with the bits of a map for what is taken; more than half are
+ *            drawn by drawing what is left out. The generator starts from the record's number, so a
+ * record draws the same in every run, thread and batch. Cost       about min(k, d-k) additions a
+ * super-value; one generator word for a way that is listed, else for two draws. Source
+ * thesis 5.2.4, step 1. "Repeat this process l_k times" is read as l_k different subsets: only then
+ * does a record meet itself exactly l_k times (eq. 5.1 takes l_k n off) and a pair at most l_k
+ * times (the proof of theorem 7), and row k = d of table 5.1 has no error.
  */
 #include "pairs/supervalue.h"
 
@@ -31,6 +30,8 @@
 #include <string.h>
 
 #include "core/error.h"
+
+enum { WAYS_MOST = 8192 }; /* 32 KiB a level */
 
 double weir__choose(unsigned n, unsigned k) {
     if (k > n) return 0;
@@ -57,6 +58,22 @@ static void list_subsets(uint8_t *out, unsigned d, unsigned size) {
     }
 }
 
+/* All ways to draw, as bits, if they are few: the next larger word with as many
+ * bits is found by carrying the lowest run of ones. */
+static bool list_ways(weir__level *level) {
+    double ways = weir__choose(level->subsets, level->drawn);
+    if (level->subsets >= 32 || ways > WAYS_MOST) return true;
+    level->ways = malloc((size_t)ways * sizeof *level->ways);
+    if (!level->ways) return false;
+    uint64_t bits = (UINT64_C(1) << level->drawn) - 1;
+    for (level->way_count = 0; level->way_count < (uint32_t)ways; level->way_count++) {
+        uint64_t lowest = bits & (0 - bits), carried = bits + lowest;
+        level->ways[level->way_count] = (uint32_t)bits;
+        bits = carried | ((bits ^ carried) / lowest >> 2);
+    }
+    return true;
+}
+
 static bool level_init(weir__level *level, unsigned d, unsigned k, double r, uint64_t *state) {
     double subsets = weir__choose(d, k);
     level->k = k;
@@ -68,7 +85,7 @@ static bool level_init(weir__level *level, unsigned d, unsigned k, double r, uin
     level->key = weir__rng_next(state);
     level->lists = malloc((size_t)level->subsets * level->listed + 1);
     if (level->lists) list_subsets(level->lists, d, level->listed);
-    return level->lists != NULL;
+    return level->lists && list_ways(level);
 }
 
 weir_status weir__shape_init(weir__shape *shape, unsigned d, unsigned s, double r, bool labelled,
@@ -101,7 +118,10 @@ weir_status weir__shape_init(weir__shape *shape, unsigned d, unsigned s, double 
 }
 
 void weir__shape_release(weir__shape *shape) {
-    for (unsigned i = 0; i < shape->levels; i++) free(shape->level[i].lists);
+    for (unsigned i = 0; i < shape->levels; i++) {
+        free(shape->level[i].lists);
+        free(shape->level[i].ways);
+    }
     memset(shape, 0, sizeof *shape);
 }
 
@@ -128,7 +148,7 @@ uint64_t weir__super_value(const weir__level *level, const weir__labelled *recor
     return fingerprint(level, record, subset, level->listed);
 }
 
-void weir__draw(const weir__level *level, uint64_t *state, uint64_t *bitmap) {
+static void draw_floyd(const weir__level *level, uint64_t *state, uint64_t *bitmap) {
     uint32_t n = level->subsets, words = (n + 63) / 64;
     bool inverse = level->drawn > n / 2;
     uint32_t count = inverse ? n - level->drawn : level->drawn;
@@ -145,6 +165,11 @@ void weir__draw(const weir__level *level, uint64_t *state, uint64_t *bitmap) {
     if (!inverse) return;
     for (uint32_t w = 0; w < words; w++) bitmap[w] = ~bitmap[w];
     if (n % 64) bitmap[words - 1] &= (UINT64_C(1) << (n % 64)) - 1;
+}
+
+void weir__draw(const weir__level *level, uint64_t *state, uint64_t *bitmap) {
+    if (level->ways) bitmap[0] = level->ways[weir__rng_below(state, level->way_count)];
+    else draw_floyd(level, state, bitmap);
 }
 
 /* The loop for a fixed number of listed columns, so that it can be unrolled. */

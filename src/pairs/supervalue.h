@@ -23,7 +23,9 @@ typedef struct {
     unsigned listed;  /* columns written down for each subset: the fewer of in and out */
     bool left_out;    /* those listed are the ones left out */
     uint8_t *lists;   /* subsets x listed */
-    uint64_t key;     /* tells the levels' fingerprints apart */
+    uint32_t *ways;   /* all ways to draw, as bits; NULL if there are many */
+    uint32_t way_count;
+    uint64_t key; /* tells the levels' fingerprints apart */
 } weir__level;
 
 typedef struct {

@@ -192,27 +192,32 @@ static void test_whole_sample_sets(void **state) {
 
 /* ---- drawing ---- */
 
-static void test_draws(void **state) {
-    (void)state;
-    enum { RECORDS = 20000, LEVELS = 6 };
-    weir__shape shape;
-    uint64_t bitmap[8] = {0}, times[64] = {0};
-    assert_int_equal(weir__shape_init(&shape, D, 1, 0.3, true, 7, NULL), WEIR_OK);
-    static const uint32_t want[] = {2, 5, 6, 5, 2, 1}; /* ceil(0.3 C(6, k)) */
-    for (unsigned i = 0; i < LEVELS; i++) assert_int_equal(shape.level[i].drawn, want[i]);
-    const weir__level *level = &shape.level[2]; /* k = 3: 6 of 20 */
-    uint64_t both = 0;
-    for (uint64_t n = 0; n < RECORDS; n++) {
-        uint64_t rng = weir__draw_state(9, n);
+static void check_draws(const weir__level *level, bool listed) {
+    enum { RECORDS = 20000 };
+    uint64_t bitmap[1] = {0}, times[64] = {0}, both = 0;
+    double l = level->drawn, n = level->subsets;
+    assert_int_equal(level->ways != NULL, listed);
+    for (uint64_t i = 0; i < RECORDS; i++) {
+        uint64_t rng = weir__draw_state(9, i);
         weir__draw(level, &rng, bitmap);
-        assert_int_equal(__builtin_popcountll(bitmap[0]), 6);
+        assert_int_equal(__builtin_popcountll(bitmap[0]), level->drawn);
         both += (bitmap[0] & 3) == 3;
-        for (unsigned s = 0; s < 20; s++) times[s] += bitmap[0] >> s & 1;
+        for (unsigned s = 0; s < level->subsets; s++) times[s] += bitmap[0] >> s & 1;
         bitmap[0] = 0;
     }
-    for (unsigned s = 0; s < 20; s++)
-        expect_rate("a subset is drawn", (double)times[s], RECORDS, 0.3);
-    expect_rate("two subsets are drawn", (double)both, RECORDS, 6 * 5 / (20. * 19));
+    for (unsigned s = 0; s < level->subsets; s++)
+        expect_rate("a subset is drawn", (double)times[s], RECORDS, l / n);
+    expect_rate("two subsets are drawn", (double)both, RECORDS, l * (l - 1) / (n * (n - 1)));
+}
+
+static void test_draws(void **state) {
+    (void)state;
+    weir__shape shape;
+    assert_int_equal(weir__shape_init(&shape, D, 1, 0.3, true, 7, NULL), WEIR_OK);
+    static const uint32_t want[] = {2, 5, 6, 5, 2, 1}; /* ceil(0.3 C(6, k)) */
+    for (unsigned i = 0; i < D; i++) assert_int_equal(shape.level[i].drawn, want[i]);
+    check_draws(&shape.level[2], false); /* 6 of 20: 38,760 ways */
+    check_draws(&shape.level[3], true);  /* 5 of 15: 3,003 */
     weir__shape_release(&shape);
 }
 

@@ -78,10 +78,10 @@ static const opt_entry pairs_table[] = {
     {P_COSINE, "cosine", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, false,
      "The same for the cosine of the angle between texts.",
      "Words count as often as they occur; values are signs of random projections."},
-    {P_SAMPLE, "sample", 'r', OPT_VALUE, "SHARE", NULL, "0.5", G_HOW, false,
-     "Share of its super-values that each record draws.",
+    {P_SAMPLE, "sample", 'r', OPT_VALUE, "SHARE", NULL, "1 if they are at most 64, else 0.5", G_HOW,
+     false, "Share of its super-values that each record draws.",
      "More than 0, at most 1. With 1 every one is drawn, and the offline answer is exact but for "
-     "hash collisions."},
+     "hash collisions. A record has C(d, s) + ... + C(d, d) of them: 22 for 4 or more of 6."},
     {P_ONLINE, "online", 0, OPT_OPTIONAL, "width=W,depth=D", NULL, NULL, G_HOW, false,
      "Keep sketches of a fixed size instead of the super-values.",
      "`--online=width=65536,depth=5`, or `--online=error=1%` to plan the width so that the size of "
@@ -355,18 +355,20 @@ static int settle_spec(pairs_settings *s, const pairs_words *w) {
     static const char *const froms[] = {"columns", "set", "text", "cosine"};
     unsigned shingle;
     const char *unit;
-    double sample = 0.5;
+    double sample = 0;
+    char drawn[40] = "";
     weir_error err;
     int code = shingle_of(w, &shingle, &unit);
     if (code != EXIT_DONE) return code;
     if (w->sample && (weir_parse_rate(w->sample, &sample, &err) || !(sample > 0) || sample > 1))
         return cli_error("--sample cannot be '%s'; it is a share above 0 and at most 1", w->sample);
+    if (w->sample) snprintf(drawn, sizeof drawn, ",sample=%.15g", sample);
     if (!s->seeded && getrandom(&s->seed, sizeof s->seed, 0) != sizeof s->seed)
         return cli_error("the system gives no random seed; set --seed");
     int n = snprintf(s->spec, sizeof s->spec,
-                     "pairs:columns=%u,threshold=%u,sample=%.15g,from=%s,shingle=%u,unit=%s,"
+                     "pairs:columns=%u,threshold=%u%s,from=%s,shingle=%u,unit=%s,"
                      "group=%u,seed=%llu%s%s%s%s%s%s%s",
-                     s->columns, s->threshold, sample, froms[s->rows.from], shingle, unit, s->group,
+                     s->columns, s->threshold, drawn, froms[s->rows.from], shingle, unit, s->group,
                      (unsigned long long)s->seed, w->is_online ? ",method=online" : "",
                      w->online ? "," : "", w->online ? w->online : "",
                      w->repeats ? ",repeats=" : "", w->repeats ? w->repeats : "",

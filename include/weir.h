@@ -476,8 +476,9 @@ WEIR_API bool weir_round_number(const void *bytes, size_t length, double step, c
 
 /* Add records: count rows of d words, one after the other. `first` is the number
  * of the first of them; each record of a summary needs a number of its own (the
- * choice of super-values follows from it), in any order. Fails with WEIR_ERR_IO
- * or WEIR_ERR_MEMORY, and then some of the records may have been added. */
+ * choice of super-values follows from it), in any order. Fails with WEIR_ERR_IO,
+ * WEIR_ERR_MEMORY or WEIR_ERR_RANGE (online: a counter of 32 bits overflows), and
+ * then some of the records may have been added. */
 WEIR_API weir_status weir_pairs_add(weir_pairs *pairs, uint64_t first, const uint64_t *rows,
                                     size_t count, weir_error *err);
 

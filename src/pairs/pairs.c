@@ -36,6 +36,7 @@ enum {
     OPT_MEMORY,
     OPT_WIDTH,
     OPT_DEPTH,
+    OPT_COUNTER,
     OPT_ERROR,
     OPT_REPEATS,
     OPT_WITNESSES,
@@ -48,7 +49,7 @@ enum {
     OPT_HASH
 };
 
-enum { BATCH_RECORDS = 64, COSINE_GROUP = 8, STANDARD_WIDTH = 8192 };
+enum { BATCH_RECORDS = 64, COSINE_GROUP = 8, STANDARD_WIDTH = 8192, FEW_SUBSETS = 64 };
 #define ERROR_LEAST 1e-4
 
 static const weir_option options[] = {
@@ -56,8 +57,9 @@ static const weir_option options[] = {
                      "values of a record (d)"},
     [OPT_THRESHOLD] = {"threshold", WEIR_OPT_COUNT, 1, WEIR__COLUMNS_MOST, NULL, NULL,
                        "so many must agree (s); two thirds of the columns if not given"},
-    [OPT_SAMPLE] = {"sample", WEIR_OPT_RATE, 1e-9, 1, NULL, "0.5",
-                    "share of all super-values that a record draws (r)"},
+    [OPT_SAMPLE] = {"sample", WEIR_OPT_RATE, 1e-9, 1, NULL, NULL,
+                    "share of all super-values that a record draws (r); if not given 1 where "
+                    "there are at most 64, else 0.5"},
     [OPT_METHOD] = {"method", WEIR_OPT_CHOICE, 0, 0, "offline|online", "offline",
                     "keep the super-values, or sketches of them"},
     [OPT_MEMORY] = {"memory", WEIR_OPT_SIZE, 65536, 0x1p50, NULL, "256M",
@@ -65,6 +67,8 @@ static const weir_option options[] = {
     [OPT_WIDTH] = {"width", WEIR_OPT_COUNT, 16, 0x1p30, NULL, NULL,
                    "online: counters in a row of a sketch (w)"},
     [OPT_DEPTH] = {"depth", WEIR_OPT_COUNT, 1, 31, NULL, "5", "online: rows of a sketch"},
+    [OPT_COUNTER] = {"counter", WEIR_OPT_CHOICE, 0, 0, "32|64", "32",
+                     "online: bits of a counter; 64 for billions of equal records"},
     [OPT_ERROR] = {"error", WEIR_OPT_RATE, ERROR_LEAST, 1, NULL, NULL,
                    "online: plan the width so that a stream's size deviates by this much"},
     [OPT_REPEATS] = {"repeats", WEIR_OPT_COUNT, 1, 99, NULL, "1",
@@ -127,6 +131,18 @@ static weir_status resolve_seed(weir_pairs *p, int place, weir_error *err) {
     return WEIR_OK;
 }
 
+/* Half of the super-values cost half as much, and all of them have no error: where
+ * there are few, all. */
+static void resolve_sample(weir_pairs *p) {
+    weir__value *sample = &p->values[OPT_SAMPLE];
+    double all = 0;
+    if (sample->given) return;
+    for (uint64_t k = whole(p, OPT_THRESHOLD); k <= whole(p, OPT_COLUMNS); k++)
+        all += weir__choose((unsigned)whole(p, OPT_COLUMNS), (unsigned)k);
+    sample->number = all <= FEW_SUBSETS ? 1 : 0.5;
+    sample->given = true;
+}
+
 static weir_status resolve_shape(weir_pairs *p, weir_error *err) {
     if (!p->values[OPT_COLUMNS].given)
         return weir__fail(err, WEIR_ERR_SPEC, -1,
@@ -138,6 +154,7 @@ static weir_status resolve_shape(weir_pairs *p, weir_error *err) {
             p, OPT_THRESHOLD, err,
             "threshold=%llu is more than the %llu columns; no pair can agree in so many",
             (unsigned long long)whole(p, OPT_THRESHOLD), (unsigned long long)d);
+    resolve_sample(p);
     if (whole(p, OPT_REPEATS) % 2 == 0)
         return opt_fail(p, OPT_REPEATS, err, "repeats=%llu is even; a median needs an odd number",
                         (unsigned long long)whole(p, OPT_REPEATS));
@@ -183,7 +200,7 @@ static weir_status make_sketches(weir_pairs *p, weir_error *err) {
     for (size_t i = 0; i < p->streams; i++) {
         p->matrix[i].depth = (unsigned)whole(p, OPT_DEPTH);
         p->matrix[i].width = whole(p, OPT_WIDTH);
-        p->matrix[i].counter = WEIR__COUNTER_64;
+        p->matrix[i].counter = whole(p, OPT_COUNTER) == 1 ? WEIR__COUNTER_64 : WEIR__COUNTER_32;
         p->matrix[i].with_sign = true;
         weir__matrix_init(&p->matrix[i], weir__mix64(whole(p, OPT_SEED) + i + 1));
     }
@@ -364,20 +381,26 @@ static weir_status add_offline(weir_pairs *p, uint64_t first, const uint64_t *ro
     return WEIR_OK;
 }
 
-/* One level of up to BATCH_RECORDS records into its sketch. */
-static void sketch_level(weir_pairs *p, unsigned repeat, unsigned i, uint64_t *rng,
+/* One level of up to BATCH_RECORDS records into its sketch; false if they do not fit. */
+static bool sketch_level(weir_pairs *p, unsigned repeat, unsigned i, uint64_t *rng,
                          const weir__labelled *records, size_t count) {
     const weir__level *level = &p->shape.level[i];
     for (size_t j = 0; j < count; j++) {
         weir__draw(level, &rng[j], p->bitmap);
         weir__super_values(level, &records[j], p->bitmap, p->batch + j * level->drawn);
     }
-    weir__matrix_add(&p->matrix[repeat * p->shape.levels + i], p->batch, count * level->drawn, NULL,
-                     NULL, NULL);
+    size_t values = count * level->drawn;
+    weir__matrix *m = &p->matrix[repeat * p->shape.levels + i];
+    return weir__matrix_add(m, p->batch, values, NULL, NULL, NULL) == values;
 }
 
-static void add_online(weir_pairs *p, uint64_t first, const uint64_t *rows, size_t count,
-                       weir__labelled *records) {
+static weir_status overflow(weir_error *err) {
+    return weir__fail(err, WEIR_ERR_RANGE, -1,
+                      "the counters of the sketches overflow; use counter=64");
+}
+
+static weir_status add_online(weir_pairs *p, uint64_t first, const uint64_t *rows, size_t count,
+                              weir__labelled *records, weir_error *err) {
     uint64_t states[BATCH_RECORDS], rng[BATCH_RECORDS];
     while (count) {
         size_t n = count < BATCH_RECORDS ? count : BATCH_RECORDS;
@@ -386,13 +409,14 @@ static void add_online(weir_pairs *p, uint64_t first, const uint64_t *rows, size
         for (unsigned repeat = 0; repeat < p->repeats; repeat++) {
             for (size_t j = 0; j < n; j++) rng[j] = weir__repeat_state(states[j], repeat);
             for (unsigned i = 0; i < p->shape.levels; i++)
-                sketch_level(p, repeat, i, rng, records, n);
+                if (!sketch_level(p, repeat, i, rng, records, n)) return overflow(err);
         }
         p->records += n;
         first += n;
         rows += n * p->shape.d;
         count -= n;
     }
+    return WEIR_OK;
 }
 
 weir_status weir_pairs_add(weir_pairs *p, uint64_t first, const uint64_t *rows, size_t count,
@@ -403,7 +427,7 @@ weir_status weir_pairs_add(weir_pairs *p, uint64_t first, const uint64_t *rows, 
     void *scratch = calloc(1, room);
     if (!scratch) return no_memory(err);
     weir_status status = WEIR_OK;
-    if (p->online) add_online(p, first, rows, count, scratch);
+    if (p->online) status = add_online(p, first, rows, count, scratch, err);
     else status = add_offline(p, first, rows, count, scratch, err ? err : &mine);
     free(scratch);
     return status;
@@ -453,8 +477,7 @@ weir_status weir_pairs_merge(weir_pairs *into, weir_pairs *from, weir_error *err
                           "the summaries hold records of the same numbers and the same draw; make "
                           "one with another draw=");
     for (size_t i = 0; into->matrix && i < into->streams; i++)
-        if (!weir__matrix_fits(&into->matrix[i], &from->matrix[i]))
-            return weir__fail(err, WEIR_ERR_RANGE, -1, "the counters of the sketches overflow");
+        if (!weir__matrix_fits(&into->matrix[i], &from->matrix[i])) return overflow(err);
     if (into->store) status = weir__store_take(into->store, from->store, err);
     if (status != WEIR_OK) return status;
     for (size_t i = 0; into->matrix && i < into->streams; i++)

@@ -248,6 +248,53 @@ static void test_fingerprints(void **state) {
     weir__shape_release(&shape);
 }
 
+/* All super-values where they are few; half of them where they are many. */
+static void test_default_sample(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        double sample;
+        uint64_t per_record;
+    } cases[] = {{"pairs:columns=6,threshold=4", 1, 22},
+                 {"pairs:columns=6,threshold=1", 1, 63},
+                 {"pairs:columns=7,threshold=3", 0.5, 52},
+                 {"pairs:columns=6,threshold=4,sample=0.5", 0.5, 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weir_pairs *p = make_pairs(cases[i].spec);
+        weir_pairs_info info;
+        weir_pairs_get_info(p, &info);
+        assert_true(info.sample == cases[i].sample);
+        assert_int_equal(info.per_record, cases[i].per_record);
+        weir_pairs_free(p);
+    }
+}
+
+/* Counters of 32 bits that are full say so; those of 64 go on. */
+static void test_overflow(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "pairs:columns=2,threshold=2,method=online,width=16,depth=1,seed=1,draw=1",
+        "pairs:columns=2,threshold=2,method=online,width=16,depth=1,seed=1,draw=1,counter=64"};
+    uint64_t rows[2 * 64] = {0};
+    for (int i = 0; i < 2; i++) {
+        weir_pairs *p = make_pairs(specs[i]);
+        weir_error err;
+        for (int c = 0; c < 16; c++) {
+            if (i) ((int64_t *)(void *)p->cells)[c] = c % 2 ? INT32_MAX : -INT32_MAX;
+            else ((int32_t *)(void *)p->cells)[c] = c % 2 ? INT32_MAX : -INT32_MAX;
+        }
+        weir__matrix_touch(&p->matrix[0]);
+        weir_status status = WEIR_OK;
+        for (uint64_t n = 0; n < 50 && status == WEIR_OK; n++) { /* each another value */
+            rows[0] = n;
+            status = weir_pairs_add(p, n, rows, 1, &err);
+        }
+        assert_int_equal(status, i ? WEIR_OK : WEIR_ERR_RANGE);
+        if (!i) assert_non_null(strstr(err.message, "counter=64"));
+        weir_pairs_free(p);
+    }
+}
+
 /* ---- unbiased, and off by as much as it says ---- */
 
 typedef struct {
@@ -388,13 +435,15 @@ static void test_join_and_search(void **state) {
         for (unsigned i = 0; i < RUNS; i++) {
             char spec[160];
             const char *method = online ? ",method=online,width=2048,depth=1" : "";
-            snprintf(spec, sizeof spec,
-                     "pairs:columns=6,threshold=4,memory=4M,witnesses=300,seed=%u,draw=%u%s", i,
-                     2 * i, method);
+            snprintf(
+                spec, sizeof spec,
+                "pairs:columns=6,threshold=4,sample=0.5,memory=4M,witnesses=300,seed=%u,draw=%u%s",
+                i, 2 * i, method);
             weir_pairs *p = fill(spec, a, N);
-            snprintf(spec, sizeof spec,
-                     "pairs:columns=6,threshold=4,memory=4M,witnesses=300,seed=%u,draw=%u%s", i,
-                     2 * i + 1, method);
+            snprintf(
+                spec, sizeof spec,
+                "pairs:columns=6,threshold=4,sample=0.5,memory=4M,witnesses=300,seed=%u,draw=%u%s",
+                i, 2 * i + 1, method);
             weir_pairs *q = fill(spec, b, M);
             weir_pairs_answer got;
             assert_int_equal(weir_pairs_join(p, q, &got, NULL), WEIR_OK);
@@ -459,9 +508,9 @@ static void test_parts(void **state) {
     (void)state;
     enum { N = 30000 };
     static const char *const specs[] = {
-        "pairs:columns=6,threshold=4,seed=1,draw=2,memory=64M",
-        "pairs:columns=6,threshold=4,seed=1,draw=2,method=online,width=512",
-        "pairs:columns=6,threshold=4,seed=1,draw=2,memory=1M,repeats=3"};
+        "pairs:columns=6,threshold=4,sample=0.5,seed=1,draw=2,memory=64M",
+        "pairs:columns=6,threshold=4,sample=0.5,seed=1,draw=2,method=online,width=512",
+        "pairs:columns=6,threshold=4,sample=0.5,seed=1,draw=2,memory=1M,repeats=3"};
     uint64_t *rows = clustered(N, 30, D, 3);
     for (size_t i = 0; i < 3; i++) {
         weir_pairs *whole = fill(specs[i], rows, N);
@@ -680,7 +729,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),           cmocka_unit_test(test_exact_sets),
         cmocka_unit_test(test_whole_sample),    cmocka_unit_test(test_whole_sample_sets),
-        cmocka_unit_test(test_draws),           cmocka_unit_test(test_fingerprints),
+        cmocka_unit_test(test_draws),           cmocka_unit_test(test_default_sample),
+        cmocka_unit_test(test_overflow),        cmocka_unit_test(test_fingerprints),
         cmocka_unit_test(test_unbiased),        cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_online),          cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_join_and_search), cmocka_unit_test(test_sampling),

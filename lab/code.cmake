@@ -6,7 +6,8 @@
 file(GLOB common ${SOURCE}/src/*/*.c ${SOURCE}/src/*/*.h
   ${SOURCE}/lab/lab_file.* ${SOURCE}/lab/lab_keys.* ${SOURCE}/lab/lab_log.* ${SOURCE}/lab/lab_judge.* ${SOURCE}/lab/lab_math.h
   ${SOURCE}/lab/lab_prepared.*
-  ${SOURCE}/lab/lab_race.* ${SOURCE}/lab/lab_records.* ${SOURCE}/lab/lab_rng.h ${SOURCE}/lab/lab_stats.*
+  ${SOURCE}/lab/lab_pairs.* ${SOURCE}/lab/lab_race.* ${SOURCE}/lab/lab_records.* ${SOURCE}/lab/lab_rng.h
+  ${SOURCE}/lab/lab_stats.* ${SOURCE}/lab/lab_titles.*
   ${SOURCE}/lab/lab_stream*.* ${SOURCE}/lab/lab_trial.* ${SOURCE}/lab/lab_truth.*
   ${SOURCE}/lab/lab_firsts.* ${SOURCE}/lab/lab_zipf.h)
 set(all "")

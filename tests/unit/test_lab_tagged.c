@@ -13,6 +13,7 @@
 #include "lab_rng.h"
 #include "lab_stats.h"
 #include "lab_stream.h"
+#include "lab_titles.h"
 #include "lab_truth.h"
 
 #define FALSE_ALARM 1e-4
@@ -306,6 +307,46 @@ static void firsts_on_disk_can_fail(void **state) {
     assert_int_equal(asked, 1);
 }
 
+/* --- titles ---------------------------------------------------------------------------- */
+
+static unsigned common_words(const uint32_t *a, unsigned n, const uint32_t *b, unsigned m) {
+    unsigned common = 0;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = 0; j < m; j++) common += a[i] == b[j];
+    return common;
+}
+
+/* Lengths 2 to 10 alike, no word twice, copies as often as they should be, and two
+ * titles agree in a value with the probability of their Jaccard similarity. Each pair
+ * of titles has a seed, and so functions, of its own. */
+static void titles_are_what_they_should_be(void **state) {
+    (void)state;
+    enum { PAIRS = 40000, D = 8 };
+    uint64_t lengths[9] = {0}, copies = 0, row[2][D];
+    double expected[9], agree = 0, similar = 0, variance = 0;
+    for (uint64_t seed = 0; seed < PAIRS; seed++) {
+        uint32_t a[LAB_TITLE_WORDS], b[LAB_TITLE_WORDS];
+        unsigned n = lab_title_words(seed, 0, a), m = lab_title_words(seed, 1, b);
+        unsigned common = common_words(a, n, b, m);
+        assert_int_equal(common_words(a, n, a, n), n);
+        lengths[n - 2]++;
+        copies += common == n && n == m;
+        double t = (double)common / (double)(n + m - common);
+        for (uint64_t i = 0; i < 2; i++) lab_title_row(seed, i, D, row[i]);
+        for (int c = 0; c < D; c++) agree += row[0][c] == row[1][c];
+        similar += D * t;
+        variance += D * t * (1 - t);
+    }
+    for (int i = 0; i < 9; i++) expected[i] = PAIRS / 9.0;
+    expect_law("lengths of titles", lengths, expected, 9);
+    double many = 0.054 * PAIRS, z = ((double)copies - many) / sqrt(many);
+    print_message("# copies: z = %.2f (limit 4, false alarm 1 in 15,000)\n", z);
+    assert_true(fabs(z) < 4);
+    z = (agree - similar) / sqrt(variance);
+    print_message("# values that agree: z = %.2f (limit 4, false alarm 1 in 15,000)\n", z);
+    assert_true(fabs(z) < 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(importance_follows_its_law),
@@ -316,6 +357,7 @@ int main(void) {
         cmocka_unit_test(portions_do_not_matter),
         cmocka_unit_test(bad_specs_are_refused),
         cmocka_unit_test(records_have_the_pairs_they_say),
+        cmocka_unit_test(titles_are_what_they_should_be),
         cmocka_unit_test(firsts_agree_with_a_search),
         cmocka_unit_test(firsts_on_disk_can_fail),
     };

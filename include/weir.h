@@ -576,8 +576,8 @@ WEIR_API double weir_pairs_chance(unsigned columns, unsigned threshold, double a
 WEIR_API double weir_pairs_curve(bool cosine, unsigned columns, unsigned threshold, unsigned group,
                                  double similarity);
 
-/* The threshold and group for which that curve counts about as many pairs as
- * there are at or above a similarity, if less similar ones abound. */
+/* The threshold, at least half of the columns, and the group for which that curve
+ * comes nearest to a step at a similarity: the area between them is least. */
 WEIR_API void weir_pairs_choose(bool cosine, unsigned columns, double similarity,
                                 unsigned *threshold, unsigned *group);
 

@@ -5,15 +5,16 @@
  * Idea       each of d values agrees independently with probability p(t), t being
  *            the similarity, so a pair is counted with probability
  *            Pr[Bin(d, p(t)) >= s]: an S-shaped curve over t, which more columns
- *            make steeper. For a wanted t choose s and the hashes in a value, g, such
- *            that about as many pairs below t are counted as pairs above are missed.
- *            That depends on how many there are: a curve that is one half at t
- *            counts far too many, since less similar pairs are many more. Their
- *            density is taken to fall with the fifth power of the similarity, as it
- *            does among the titles of Debian's packages (3 times too many at 0.6
- *            with one half at t; see docs/pairs.md for what this gives).
+ *            make steeper. For a wanted t the best would be a step: choose s and the
+ *            hashes in a value, g, for which the area between the curve and that step
+ *            is least. This balances a curve that is one half at t with one
+ *            that is steep, and knows nothing of the data. More hashes with a lower s
+ *            are steeper (for s = 1 it is the banding of min-wise hashing), but a
+ *            low s has many super-values: s is at least half of d.
  * Error      pairs well above t are counted, pairs well below are not, those about
- *            t are counted in part: the count is that of a blurred threshold.
+ *            t are counted in part: the count is that of a blurred threshold. Where
+ *            less similar pairs are many more than similar ones it is too high, and
+ *            far too high for a t below one half (docs/pairs.md has the numbers).
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@
 
 #include "pairs/rows.h"
 #include "pairs/supervalue.h"
+
+enum { AREA_STEPS = 100 };
 
 double weir_pairs_chance(unsigned columns, unsigned threshold, double agrees) {
     double sum = 0;
@@ -36,17 +39,14 @@ double weir_pairs_curve(bool cosine, unsigned columns, unsigned threshold, unsig
     return weir_pairs_chance(columns, threshold, weir__value_agrees(from, group, similarity));
 }
 
-/* How far the pairs counted are from those at or above t, in numbers and one by
- * one, as shares of the latter. */
-static double choice_cost(bool cosine, unsigned d, unsigned s, unsigned g, double t) {
-    double above = 0, counted = 0, wrong = 0;
-    for (int i = 10; i < 100; i++) {
-        double x = i / 100.0, density = pow(x, -5), chance = weir_pairs_curve(cosine, d, s, g, x);
-        counted += density * chance;
-        if (x >= t) above += density;
-        wrong += density * (x >= t ? 1 - chance : chance);
+/* The area between the curve and a step at t. */
+static double area_off(bool cosine, unsigned d, unsigned s, unsigned g, double t) {
+    double area = 0;
+    for (int i = 0; i < AREA_STEPS; i++) {
+        double x = (i + 0.5) / AREA_STEPS, chance = weir_pairs_curve(cosine, d, s, g, x);
+        area += x >= t ? 1 - chance : chance;
     }
-    return fabs(counted - above) / above + 0.2 * wrong / above;
+    return area / AREA_STEPS;
 }
 
 void weir_pairs_choose(bool cosine, unsigned columns, double similarity, unsigned *threshold,
@@ -54,9 +54,9 @@ void weir_pairs_choose(bool cosine, unsigned columns, double similarity, unsigne
     double best = HUGE_VAL;
     for (unsigned g = 1; g <= WEIR__GROUP_MOST; g++)
         for (unsigned s = (columns + 1) / 2; s <= columns; s++) {
-            double cost = choice_cost(cosine, columns, s, g, similarity);
-            if (cost >= best) continue;
-            best = cost;
+            double area = area_off(cosine, columns, s, g, similarity);
+            if (area >= best) continue;
+            best = area;
             *threshold = s;
             *group = g;
         }

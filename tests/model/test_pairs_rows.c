@@ -125,10 +125,11 @@ static void test_curve(void **state) {
             for (double t = 0.5; t < 0.95; t += 0.1) {
                 unsigned s, g;
                 weir_pairs_choose(cosine, d, t, &s, &g);
-                assert_true(s >= 1 && s <= d && g >= 1);
+                assert_true(2 * s >= d && s <= d && g >= 1);
                 double at = weir_pairs_curve(cosine, d, s, g, t);
-                if (at < 0.005 || at > 0.9)
-                    fail_msg("d=%u t=%g: s=%u g=%u gives %g", d, t, s, g, at);
+                double below = weir_pairs_curve(cosine, d, s, g, t - 0.3);
+                if (at < 0.15 || at > 0.85 || below > at / 2)
+                    fail_msg("d=%u t=%g: s=%u g=%u gives %g, and %g below", d, t, s, g, at, below);
                 assert_true(weir_pairs_curve(cosine, d, s, g, 1) == 1);
             }
 }

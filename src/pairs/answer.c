@@ -263,12 +263,13 @@ static double self_size(const weir__matrix *m) {
 }
 
 /* The records' part, with the counts of `p`'s witnesses in a sketch of size y. */
-static double sketched_variance(weir_pairs *p, size_t stream, const weir__matrix *m, double y,
-                                bool own) {
+static weir_status sketched_variance(weir_pairs *p, size_t stream, const weir__matrix *m, double y,
+                                     bool own, double *variance, weir_error *err) {
     const weir__level *level = &p->shape.level[stream % p->shape.levels];
     wanted_list w = {0};
-    double values[WEIR__DEPTH_MOST], variance = -1;
-    if (wanted_new(&w, witness_values(p, level))) {
+    double values[WEIR__DEPTH_MOST];
+    bool room = wanted_new(&w, witness_values(p, level));
+    if (room) {
         want_witnesses(&w, p, level);
         for (size_t i = 0; i < w.count; i++) {
             double sum = 0;
@@ -276,31 +277,33 @@ static double sketched_variance(weir_pairs *p, size_t stream, const weir__matrix
             for (unsigned row = 0; row < m->depth; row++) sum += values[row];
             w.counts[w.list[i].place] = sum / m->depth;
         }
-        variance = measured_variance(p, stream, w.counts, drawn_share(level), own,
-                                     y / (double)m->width / m->depth);
+        *variance = measured_variance(p, stream, w.counts, drawn_share(level), own,
+                                      y / (double)m->width / m->depth);
     }
     wanted_free(&w);
-    return variance;
+    return room ? WEIR_OK : no_memory(err);
 }
 
-static void self_online(weir_pairs *p, size_t stream, stream_size *out) {
+static weir_status self_online(weir_pairs *p, size_t stream, stream_size *out, weir_error *err) {
     const weir__level *level = &p->shape.level[stream % p->shape.levels];
     const weir__matrix *m = &p->matrix[stream];
     double y = self_size(m);
     out->size = (y - (double)level->drawn * (double)p->records) / 2;
     out->sketch = median_variance(m, y * y / 2 / (double)m->width);
-    out->records = sketched_variance(p, stream, m, y, true);
+    return sketched_variance(p, stream, m, y, true, &out->records, err);
 }
 
-static void join_online(weir_pairs *a, weir_pairs *b, size_t stream, stream_size *out) {
+static weir_status join_online(weir_pairs *a, weir_pairs *b, size_t stream, stream_size *out,
+                               weir_error *err) {
     const weir__matrix *ma = &a->matrix[stream], *mb = &b->matrix[stream];
-    double rows[WEIR__DEPTH_MOST], ya = self_size(ma), yb = self_size(mb);
+    double rows[WEIR__DEPTH_MOST], ya = self_size(ma), yb = self_size(mb), left, right;
     for (unsigned i = 0; i < ma->depth; i++) rows[i] = weir__row_join(ma, mb, i, 0, 0);
     out->size = weir__median(rows, ma->depth);
     out->sketch = median_variance(ma, (ya * yb + out->size * out->size) / (double)ma->width);
-    double left = sketched_variance(a, stream, mb, yb, false);
-    double right = sketched_variance(b, stream, ma, ya, false);
-    out->records = left < 0 || right < 0 ? -1 : left + right;
+    weir_status status = sketched_variance(a, stream, mb, yb, false, &left, err);
+    if (status == WEIR_OK) status = sketched_variance(b, stream, ma, ya, false, &right, err);
+    if (status == WEIR_OK) out->records = left < 0 || right < 0 ? -1 : left + right;
+    return status;
 }
 
 static void search_online(const weir_pairs *p, size_t stream, const weir__labelled *record,
@@ -330,9 +333,10 @@ static weir_status stream_of(const question *q, size_t stream, stream_size *out,
         return q->b ? join_offline(q->a, q->b, stream, out, err)
                     : self_offline(q->a, stream, out, err);
     }
-    if (q->record) search_online(q->a, stream, q->record, out);
-    else if (q->b) join_online(q->a, q->b, stream, out);
-    else self_online(q->a, stream, out);
+    if (!q->record)
+        return q->b ? join_online(q->a, q->b, stream, out, err)
+                    : self_online(q->a, stream, out, err);
+    search_online(q->a, stream, q->record, out);
     return WEIR_OK;
 }
 

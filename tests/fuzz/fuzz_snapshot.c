@@ -81,6 +81,21 @@ static void use_sketch(weir_sketch *sketch) {
     }
 }
 
+static void use_pairs(weir_pairs *pairs) {
+    uint64_t rows[64 * 64], values[16];
+    size_t count;
+    weir_pairs_answer answer;
+    weir_pairs_info info;
+    weir_pairs_get_info(pairs, &info);
+    for (uint64_t i = 0; i < 64 * 64; i++) rows[i] = weir__mix64(i % 90 + 1);
+    weir_pairs_self(pairs, &answer, NULL);
+    weir_pairs_search(pairs, rows, &answer, NULL);
+    weir_pairs_sampled(pairs, NULL, &answer, NULL);
+    weir_pairs_collisions(pairs, NULL, values, 16, &count, NULL);
+    weir_pairs_add(pairs, info.records, rows, 64, NULL);
+    weir_pairs_self(pairs, &answer, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     char path[64];
     int fd = memfd_create("snapshot", MFD_CLOEXEC);
@@ -94,7 +109,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
             weir_filter *filter = weir_snapshot_take_filter(snapshot, snapshot->parts[i].name);
             weir_audit *audit = weir_snapshot_take_audit(snapshot, snapshot->parts[i].name);
             weir_sketch *sketch = weir_snapshot_take_sketch(snapshot, snapshot->parts[i].name);
+            weir_pairs *pairs = weir_snapshot_take_pairs(snapshot, snapshot->parts[i].name);
             weir_audit_report report;
+            if (pairs) use_pairs(pairs);
+            weir_pairs_free(pairs);
             if (sketch) use_sketch(sketch);
             weir_sketch_free(sketch);
             if (filter) use(filter);

@@ -576,9 +576,9 @@ static void test_saved(void **state) {
     (void)state;
     enum { N = 20000, MORE = 3000 };
     static const char *const specs[] = {
-        "pairs:columns=6,threshold=4,seed=1,draw=2,memory=64M",
-        "pairs:columns=6,threshold=4,seed=1,draw=2,memory=1M",
-        "pairs:columns=6,threshold=4,seed=1,draw=2,method=online,width=512"};
+        "pairs:columns=6,threshold=4,sample=0.5,seed=1,draw=2,memory=64M",
+        "pairs:columns=6,threshold=4,sample=0.5,seed=1,draw=2,memory=1M",
+        "pairs:columns=6,threshold=4,sample=0.5,seed=1,draw=2,method=online,width=512"};
     uint64_t *rows = clustered(N + MORE, 30, D, 3);
     const char *path = scratch_path("pairs.weir");
     for (size_t i = 0; i < 3; i++) {

@@ -28,7 +28,7 @@ void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, of
 /* Run `operation` with each of its allocations failing in turn. */
 static void fail_each(weir_status (*operation)(const char *argument, weir_error *err),
                       const char *argument) {
-    for (long n = 1; n < 50; n++) {
+    for (long n = 1; n < 500; n++) {
         weir_error err = {0};
         until_failure = n;
         weir_status status = operation(argument, &err);
@@ -56,6 +56,32 @@ static weir_status sketch_and_free(const char *spec, weir_error *err) {
     weir_status status = weir_sketch_new(&sketch, spec, err);
     weir_sketch_free(sketch);
     return status;
+}
+
+/* Made, filled, asked, saved and loaded. */
+static weir_status pair_up(const char *spec, weir_error *err) {
+    weir_pairs *pairs, *back = NULL;
+    uint64_t rows[40 * 4];
+    weir_pairs_answer answer;
+    const char *path = scratch_path("pairs.weir");
+    for (uint64_t i = 0; i < 160; i++) rows[i] = i % 4 * 7 + i / 16;
+    weir_status status = weir_pairs_new(&pairs, spec, err);
+    if (status == WEIR_OK) status = weir_pairs_add(pairs, 0, rows, 40, err);
+    if (status == WEIR_OK) status = weir_pairs_self(pairs, &answer, err);
+    if (status == WEIR_OK) status = weir_pairs_search(pairs, rows, &answer, err);
+    if (status == WEIR_OK) status = weir_pairs_save(pairs, path, err);
+    if (status == WEIR_OK) status = weir_pairs_load(&back, path, err);
+    weir_pairs_free(pairs);
+    weir_pairs_free(back);
+    return status;
+}
+
+static weir_status compare_pairs(const char *method, weir_error *err) {
+    uint64_t rows[40 * 4];
+    weir_pairs_answer answer;
+    weir_exact_options o = {4, 2, false, *method == 'i' ? WEIR_EXACT_INDEX : WEIR_EXACT_ALL_PAIRS};
+    for (uint64_t i = 0; i < 160; i++) rows[i] = i % 4 * 7 + i / 16;
+    return weir_pairs_exact(&o, rows, 40, NULL, 0, &answer, err);
 }
 
 static weir_status audit_and_free(const char *unused, weir_error *err) {
@@ -128,6 +154,14 @@ static void making_a_filter_survives(void **state) {
     }
 }
 
+static void pairs_survive(void **state) {
+    (void)state;
+    fail_each(pair_up, "pairs:columns=4,threshold=3,memory=1M,seed=1,draw=1,witnesses=4");
+    fail_each(pair_up, "pairs:columns=4,threshold=3,sample=0.5,method=online,width=64,seed=1");
+    fail_each(compare_pairs, "index");
+    fail_each(compare_pairs, "all pairs");
+}
+
 static void making_an_audit_survives(void **state) {
     (void)state;
     fail_each(audit_and_free, "audit");
@@ -153,8 +187,11 @@ static int clean_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(making_a_filter_survives),   cmocka_unit_test(making_a_sketch_survives),
-        cmocka_unit_test(making_an_audit_survives),   cmocka_unit_test(planning_survives),
+        cmocka_unit_test(making_a_filter_survives),
+        cmocka_unit_test(making_a_sketch_survives),
+        cmocka_unit_test(making_an_audit_survives),
+        cmocka_unit_test(planning_survives),
+        cmocka_unit_test(pairs_survive),
         cmocka_unit_test(saving_and_loading_survive),
     };
     return cmocka_run_group_tests(tests, NULL, clean_up);

@@ -74,7 +74,8 @@ static const opt_entry pairs_table[] = {
     {P_JACCARD, "jaccard", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, true,
      "Choose threshold and group for texts of this Jaccard similarity.",
      "Such as 0.8. More similar pairs are then counted in most cases, less similar ones in few; "
-     "the report has the curve."},
+     "the report has the curve. Below 0.5 it counts several times too many: texts that are little "
+     "alike abound."},
     {P_COSINE, "cosine", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, false,
      "The same for the cosine of the angle between texts.",
      "Words count as often as they occur; values are signs of random projections."},

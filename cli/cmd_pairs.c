@@ -470,20 +470,26 @@ static const opt_section pairs_sections[] = {
     {"WHAT IS COUNTED",
      "A pair is two different records, in no order. For each k from the threshold up, the report "
      "has the number of pairs that agree in exactly k values, an interval that holds the truth in "
-     "about 95 of 100 runs, and the share of all pairs. The estimates are unbiased: the mean over "
+     "about 95 of 100 runs (a single number if there is no error), and the share of all pairs. The "
+     "estimates are unbiased: the mean over "
      "many runs is the truth. Each number of a run may be off by its interval, and where nearly "
      "nothing is to be found an estimate may fall below 0 and is then shown as 0."},
     {"WHEN NOT TO TRUST IT",
-     "The error grows fast with the number of columns. The deviation is at most C(d,s) times the "
-     "root of C(2(d-s), d-s) and of the number of similar pairs, over the root of the sample: a "
-     "factor of 7 for 4 of 5, of 110 for 8 of 10, of 40,536 for 16 of 20. Up to ten columns are "
-     "good; compare fewer, raise the threshold, or use `--exact`.\n"
+     "With all super-values (`--sample 1`, the default where a record has at most 64) and without "
+     "`--online` the answer has no error. Else it grows fast with the number of columns. By the "
+     "thesis, which takes pairs as independent, the deviation is at most C(d,s) times the root of "
+     "C(2(d-s), d-s) and of the number of similar pairs, over the root of the sample: a factor of "
+     "7 for 4 of 5, of 110 for 8 of 10, of 40,536 for 16 of 20. Where records come in large groups "
+     "it can be more; the interval is measured and knows them. Up to ten columns are good; compare "
+     "fewer, raise the threshold, or use `--exact`.\n"
      "\n"
      "With `--online` the sketch adds an error in proportion to all super-values, whether similar "
      "or not: with fewer similar pairs than records it drowns the answer. The interval says so.\n"
      "\n"
      "For texts the values agree by chance, so the threshold is a slope and not a step; the report "
-     "has its curve."},
+     "has its curve. The interval is that of values that agree; which pairs these are depends on "
+     "the "
+     "hashes, that is on `--seed`."},
     {"JSON",
      "= version, summary, method\nthe version of weir, the spec of the summary, and `offline`, "
      "`online` or `exact`\n\n"

@@ -149,7 +149,8 @@ static void print_curve(const pairs_settings *s) {
     for (size_t i = 0; i < sizeof at / sizeof *at; i++)
         printf("%6.1f%%",
                100 * weir_pairs_curve(cosine, s->columns, s->threshold, s->group, at[i]));
-    printf("  of all cases\n");
+    printf("  of all cases\n"
+           "the interval leaves out the choice of hashes: another --seed gives another number\n");
 }
 
 static void print_examples(const pairs_examples *e) {

@@ -394,10 +394,10 @@ static void test_online(void **state) {
         uint64_t *rows = clustered(N, most, D, most + 1);
         weir_pairs_answer truth = exact(rows, N, NULL, 0, D, S, false, 0);
         trial t;
-        run_trials(&t, ",method=online,width=1024,depth=1", rows, N, RUNS, &truth);
+        run_trials(&t, ",sample=0.5,method=online,width=1024,depth=1", rows, N, RUNS, &truth);
         expect_mean("online, one row", &t.similar, truth.similar);
         expect_deviation("online, one row", &t, 0.8, 1.5);
-        run_trials(&t, ",method=online,width=512,depth=5", rows, N, RUNS, &truth);
+        run_trials(&t, ",sample=0.5,method=online,width=512,depth=5", rows, N, RUNS, &truth);
         expect_deviation("online, median of five rows", &t, 0.8, 1.5);
         assert_true(t.bound / RUNS > sqrt(t.square / RUNS));
         free(rows);

@@ -123,7 +123,7 @@ static double comparing(const uint64_t *rows, size_t n, weir_exact_method method
 
 /* The estimate and the comparison of all pairs in turns. */
 static void against_all_pairs(const uint64_t *rows, size_t n, size_t part) {
-    double all[ROUNDS], estimate[ROUNDS], truth, guess, answering;
+    double all[ROUNDS] = {0}, estimate[ROUNDS], truth, guess, answering;
     double times = (double)n / (double)part;
     int rounds = part == n ? 1 : ROUNDS; /* one is long enough to be measured once */
     for (int i = 0; i < ROUNDS; i++) {

@@ -35,7 +35,7 @@ typedef struct {
 } texts;
 
 static bool add_text(texts *t, const char *text, size_t length) {
-    if (t->length + length + 1 > t->room) {
+    if (!t->bytes || t->length + length + 1 > t->room) {
         size_t room = 2 * (t->length + length + 1);
         char *more = realloc(t->bytes, room);
         if (!more) return false;
@@ -280,7 +280,8 @@ static weir_status run_texts(lab_unit *unit) {
     double similarity = unit->c->p[T_SIMILARITY];
     counts n = {0};
     truth *t = calloc(1, sizeof *t);
-    weir_status status = t ? read_sides(unit, side) : lab_fail(unit, WEIR_ERR_MEMORY, "no memory");
+    if (!t) return lab_fail(unit, WEIR_ERR_MEMORY, "no memory");
+    weir_status status = read_sides(unit, side);
     weir_pairs_choose(false, d, similarity, &s, &g);
     if (!status) make_chances(t, d, s, g);
     if (!status && !find_truth(t, side, similarity))

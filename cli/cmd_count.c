@@ -168,7 +168,7 @@ static const opt_entry count_table[] = {
     {READ_THREADS, "threads", 'j', OPT_VALUE, "N", NULL, "the cores", "Running", false,
      "Threads to use.",
      "Counts are the same with any number; which keys stand at the very end of a list that is "
-     "not complete may not be."},
+     "not complete may not be, nor from one run to the next if the input is a pipe."},
     {0},
 };
 

@@ -44,8 +44,7 @@ enum {
 };
 enum { LEVELS_MOST = 64, CHUNK = 256, STANDARD_DEPTH = 4, HEAVIEST = 64 };
 #define RARE 1e-4 /* a chance that is neglected, for each level */
-#define REACH 6.0 /* deviations; twice 3, as the way down errs by what lies to the right as well   \
-                   */
+#define REACH 6.0 /* deviations: twice 3, as the way down errs by what lies right of it too */
 #define STANDARD_MEMORY ((uint64_t)1 << 20)
 
 typedef struct {

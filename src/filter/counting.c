@@ -26,11 +26,12 @@
  *            places from one hash, the exact rates (counters.c), k groups in a
  *            line, and a removal looks first whether the key is there.
  */
-#include "filter/counters.h"
+#include "filter/counters_line.h"
 
 typedef struct {
     weir_filter base;
     weir__counters counters;
+    group_plan plan; /* block: how a key's counters are found */
     struct {
         uint64_t removed; /* offers taken back */
         uint64_t absent;  /* removals of keys that were not there */
@@ -39,7 +40,9 @@ typedef struct {
 
 static weir_status create(weir_filter *filter, weir_error *err) {
     counting_filter *f = (counting_filter *)filter;
-    return weir__counters_create(filter, &f->counters, NULL, false, err);
+    weir_status status = weir__counters_create(filter, &f->counters, NULL, false, err);
+    if (status == WEIR_OK && f->counters.block) counters_plan(&f->counters, &f->plan);
+    return status;
 }
 
 static void start(weir_filter *filter) { (void)filter; }
@@ -85,42 +88,19 @@ static bool classic_remove(void *filter, const uint64_t *places) {
 
 /* --- block: the words of a line at once -------------------------------------------- */
 
-/* A one at each of the key's counters. They lie in different groups, so no two
- * are the same. */
-WEIR__INLINE void find_ones(const weir__counters *c, uint64_t rest, unsigned width,
-                            uint64_t ones[WEIR__LINE_WORDS]) {
-    uint64_t cells[WEIR__GROUPS_MOST];
-    weir__find_groups(rest, c->group, c->k, cells);
-    memset(ones, 0, WEIR__LINE);
-    for (unsigned j = 0; j < c->k; j++) {
-        uint64_t bit = cells[j] * width;
-        ones[bit / 64] |= UINT64_C(1) << (bit % 64);
-    }
-}
-
-WEIR__INLINE bool line_has(const uint64_t *line, const uint64_t *ones, unsigned width) {
-    uint64_t missing = 0;
-    for (unsigned w = 0; w < WEIR__LINE_WORDS; w++)
-        missing |= ones[w] & ~weir__counters_in_use(line[w], width);
-    return missing == 0;
-}
-
 enum { TEST, OFFER, REMOVE };
 
-WEIR__INLINE bool line_do(counting_filter *f, uint64_t *line, uint64_t rest, int what,
-                          unsigned width) {
-    uint64_t ones[WEIR__LINE_WORDS];
-    find_ones(&f->counters, rest, width, ones);
-    bool has = line_has(line, ones, width);
-    for (unsigned w = 0; what == OFFER && w < WEIR__LINE_WORDS; w++)
-        line[w] += ones[w] & ~weir__counters_at_top(line[w], width);
-    for (unsigned w = 0; what == REMOVE && has && w < WEIR__LINE_WORDS; w++)
-        line[w] -= ones[w] & ~weir__counters_at_top(line[w], width);
+HOT bool line_do(counting_filter *f, uint64_t *line, uint64_t rest, int what, unsigned width) {
+    line_halves ones = group_ones(&f->plan, rest), words = load_line(line);
+    bool has = all_used(&words, &ones, width);
+    if (what == OFFER) raise_ones(&words, &ones, width);
+    if (what == REMOVE && has) lower_ones(&words, &ones, width);
+    if (what != TEST) store_line(line, words);
     return what == REMOVE ? note_removal(f, has) : has;
 }
 
 /* The widths apart, so that the compiler knows them. */
-WEIR__INLINE bool line_with_width(counting_filter *f, uint64_t *line, uint64_t rest, int what) {
+HOT bool line_with_width(counting_filter *f, uint64_t *line, uint64_t rest, int what) {
     switch (f->counters.width) {
     case 2:
         return line_do(f, line, rest, what, 2);
@@ -133,27 +113,38 @@ WEIR__INLINE bool line_with_width(counting_filter *f, uint64_t *line, uint64_t r
     }
 }
 
-static bool block_test(void *f, uint64_t *line, uint64_t rest) {
+HOT bool block_test(void *f, uint64_t *line, uint64_t rest) {
     return line_with_width(f, line, rest, TEST);
 }
-static bool block_offer(void *f, uint64_t *line, uint64_t rest) {
+HOT bool block_offer(void *f, uint64_t *line, uint64_t rest) {
     return line_with_width(f, line, rest, OFFER);
 }
-static bool block_remove(void *f, uint64_t *line, uint64_t rest) {
+HOT bool block_remove(void *f, uint64_t *line, uint64_t rest) {
     return line_with_width(f, line, rest, REMOVE);
 }
+
+HOT size_t lines_do_all(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
+                        int what) {
+    uint64_t lines = ((const counting_filter *)filter)->counters.lines;
+    if (what == TEST) return weir__each_line(filter, lines, batch, verdicts, false, block_test);
+    if (what == OFFER) return weir__each_line(filter, lines, batch, verdicts, true, block_offer);
+    return weir__each_line(filter, lines, batch, verdicts, true, block_remove);
+}
+FOR_EACH_CPU(size_t, lines_do,
+             (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts, int what),
+             (filter, batch, verdicts, what))
 
 /* --- the table ----------------------------------------------------------------------- */
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     const weir__counters *c = &((const counting_filter *)filter)->counters;
-    if (c->block) return weir__each_line(filter, c->lines, batch, verdicts, true, block_offer);
+    if (c->block) return lines_do(filter, batch, verdicts, OFFER);
     return weir__each_key(filter, c->k, batch, verdicts, find, classic_offer);
 }
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     const weir__counters *c = &((const counting_filter *)filter)->counters;
-    if (c->block) return weir__each_line(filter, c->lines, batch, verdicts, false, block_test);
+    if (c->block) return lines_do(filter, batch, verdicts, TEST);
     return weir__each_key(filter, c->k, batch, verdicts, find, classic_test);
 }
 
@@ -161,7 +152,7 @@ static weir_status remove_keys(weir_filter *filter, const weir_batch *batch, uin
                                weir_error *err) {
     (void)err;
     const weir__counters *c = &((const counting_filter *)filter)->counters;
-    if (c->block) weir__each_line(filter, c->lines, batch, verdicts, true, block_remove);
+    if (c->block) lines_do(filter, batch, verdicts, REMOVE);
     else weir__each_key(filter, c->k, batch, verdicts, find, classic_remove);
     return WEIR_OK;
 }

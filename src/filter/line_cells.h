@@ -58,6 +58,11 @@ HOT half_line load_half(const uint64_t *from) {
 }
 HOT void store_half(uint64_t *to, half_line half) { memcpy(to, &half, sizeof half); }
 
+HOT uint64_t bits_in(half_line half) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < HALF_WORDS; i++) sum += (uint64_t)__builtin_popcountll(half[i]);
+    return sum;
+}
 HOT bool any_bit(half_line half) { return (half[0] | half[1] | half[2] | half[3]) != 0; }
 
 /* The key's cells, all bits of each one set. Scaling twelve bits to a power of two is

@@ -64,7 +64,7 @@
 
 #include "core/cells.h"
 #include "filter/filter.h"
-#include "filter/lines.h"
+#include "filter/line_groups.h"
 #include "filter/probe.h"
 
 enum { OPT_K = WEIR__OPT_OWN, OPT_PSTAR, OPT_READING, OPT_AIM, OPT_LAYOUT };
@@ -78,6 +78,7 @@ typedef struct {
     unsigned k, group;     /* group: bits of each filter in a line */
     bool text;             /* reading=text */
     uint64_t sampled_only; /* keys up to which s/i is above p* */
+    group_plan plan;       /* block: how a key's bits are found */
     struct {
         uint64_t rng;
         uint64_t keys; /* offered so far: i */
@@ -202,6 +203,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     f->lines = block ? bytes / WEIR__LINE : 0;
     f->group = WEIR__LINE_BITS / f->k;
     f->s = block ? f->lines * f->group : bytes * 8 / f->k;
+    if (block) group_plan_make(&f->plan, f->group, f->k, 0);
     double limit = (double)f->s / weir__opt_rate(filter, OPT_PSTAR);
     f->sampled_only = limit < 0x1p62 ? (uint64_t)ceil(limit) - 1 : UINT64_C(1) << 62;
     return weir__filter_map(filter, bytes, err);
@@ -283,50 +285,52 @@ static void insert(reservoir_filter *f, const uint64_t *places, const uint64_t *
 
 /* --- one key in its line ------------------------------------------------------------ */
 
-/* A key in a line: its bits there, then where the line is. The bits of many keys are
- * found before the first is decided on: whether a key is drawn cannot be foreseen,
- * and a wrong guess would throw away the work on the next keys. */
-static unsigned at_line(const reservoir_filter *f) { return (f->k + 3) / 4 * 4; }
-
-static void line_find(const void *filter, uint64_t hash, uint64_t *places) {
-    const reservoir_filter *f = filter;
-    uint64_t rest, *line = weir__line_of(&f->base, f->lines, hash, &rest);
-    __builtin_prefetch(line, 1);
-    weir__find_groups(rest, f->group, f->k, places);
-    places[at_line(f)] = (uint64_t)(line - (uint64_t *)(void *)f->base.cells);
+HOT bool has_all(const uint64_t *line, const line_halves *mine) {
+    half_line missing = {0};
+    for (unsigned h = 0; h < HALVES; h++)
+        missing |= mine->half[h] & ~load_half(line + h * HALF_WORDS);
+    return !any_bit(missing);
 }
 
-static bool line_test(void *filter, const uint64_t *places) {
-    const reservoir_filter *f = filter;
-    const uint64_t *line = (const uint64_t *)(void *)f->base.cells + places[at_line(f)];
-    bool all = true;
-    for (unsigned j = 0; j < f->k; j++) all &= line[places[j] / 64] >> (places[j] % 64) & 1;
-    return all;
+/* A NEW key that was not drawn makes room for each bit that it adds. */
+static void make_room(const reservoir_filter *f, uint64_t *line, uint64_t rest, uint64_t random) {
+    uint64_t mine[WEIR__GROUPS_MOST], others[WEIR__GROUPS_MOST], group = f->group;
+    weir__find_groups(rest, group, f->k, mine);
+    weir__find_groups(weir__mix64(random), group, f->k, others);
+    for (unsigned j = 0; j < f->k; j++)
+        if (!weir__bit_get((uint8_t *)line, mine[j]))
+            clear_a_set_bit((uint8_t *)line, j * group, (j + 1) * group, others[j]);
 }
 
-/* A drawn key clears a bit of each filter; a NEW key that was not drawn makes room
- * for each bit that it adds. */
-static void make_room(const reservoir_filter *f, uint64_t *line, const uint64_t *mine, arrival a) {
-    uint64_t others[WEIR__GROUPS_MOST];
-    weir__find_groups(weir__mix64(a.random), f->group, f->k, others);
-    for (unsigned j = 0; j < f->k; j++) {
-        if (a.drawn) line[others[j] / 64] &= ~(UINT64_C(1) << (others[j] % 64));
-        else if (!weir__bit_get((uint8_t *)line, mine[j]))
-            clear_a_set_bit((uint8_t *)line, (uint64_t)j * f->group, (j + 1) * (uint64_t)f->group,
-                            others[j]);
-    }
-}
-
-static bool line_offer(void *filter, const uint64_t *mine) {
+HOT bool line_offer(void *filter, uint64_t *line, uint64_t rest) {
     reservoir_filter *f = filter;
-    uint64_t *line = (uint64_t *)(void *)f->base.cells + mine[at_line(f)];
-    arrival a = next_arrival(f);
-    bool is_seen = line_test(filter, mine);
+    const arrival a = next_arrival(f);
+    line_halves mine = group_ones(&f->plan, rest), cleared = {0};
+    bool is_seen = has_all(line, &mine);
     if (!a.drawn && (is_seen || a.number <= f->sampled_only)) return is_seen;
-    if (!a.drawn || clears_anywhere(f, a)) make_room(f, line, mine, a);
-    for (unsigned j = 0; j < f->k; j++) line[mine[j] / 64] |= UINT64_C(1) << (mine[j] % 64);
+    if (clears_anywhere(f, a)) cleared = group_ones(&f->plan, weir__mix64(a.random));
+    else if (!a.drawn) make_room(f, line, rest, a.random);
+    for (unsigned h = 0; h < HALVES; h++) {
+        half_line kept = load_half(line + h * HALF_WORDS) & ~cleared.half[h];
+        store_half(line + h * HALF_WORDS, kept | mine.half[h]);
+    }
     return is_seen;
 }
+
+HOT bool line_test(void *filter, uint64_t *line, uint64_t rest) {
+    line_halves mine = group_ones(&((const reservoir_filter *)filter)->plan, rest);
+    return has_all(line, &mine);
+}
+
+HOT size_t lines_do_all(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
+                        bool offers) {
+    uint64_t lines = ((const reservoir_filter *)filter)->lines;
+    if (!offers) return weir__each_line(filter, lines, batch, verdicts, false, line_test);
+    return weir__each_line(filter, lines, batch, verdicts, true, line_offer);
+}
+FOR_EACH_CPU(size_t, lines_do,
+             (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts, bool offers),
+             (filter, batch, verdicts, offers))
 
 /* --- the table ------------------------------------------------------------------- */
 
@@ -337,8 +341,7 @@ static size_t chunk_of(unsigned places_per_key) {
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     reservoir_filter *f = (reservoir_filter *)filter;
-    if (f->lines)
-        return weir__each_key(filter, at_line(f) + 1, batch, verdicts, line_find, line_offer);
+    if (f->lines) return lines_do(filter, batch, verdicts, true);
     uint64_t places[PLACES];
     arrival arrivals[CHUNK];
     size_t seen = 0, chunk = chunk_of(2 * f->k);
@@ -365,8 +368,7 @@ static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verd
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     const reservoir_filter *f = (const reservoir_filter *)filter;
-    if (f->lines)
-        return weir__each_key(filter, at_line(f) + 1, batch, verdicts, line_find, line_test);
+    if (f->lines) return lines_do(filter, batch, verdicts, false);
     uint64_t places[PLACES];
     size_t seen = 0, chunk = chunk_of(f->k);
     for (size_t at = 0; at < batch->count; at += chunk) {

@@ -31,7 +31,7 @@
  *            but where one sticks), and a count from the second array is cut to
  *            what the first allows.
  */
-#include "filter/counters.h"
+#include "filter/counters_line.h"
 
 enum { OPT_METHOD = WEIR__COUNTERS_OWN };
 
@@ -39,6 +39,7 @@ typedef struct {
     weir_filter base;
     weir__counters first, second;
     bool recurring;
+    group_plan plan; /* block: how a key's counters in the first array are found */
     struct {
         uint64_t removed; /* offers taken back */
         uint64_t absent;  /* removals of keys that were not there */
@@ -49,7 +50,9 @@ typedef struct {
 static weir_status create(weir_filter *filter, weir_error *err) {
     spectral_filter *f = (spectral_filter *)filter;
     f->recurring = weir__opt_whole(filter, OPT_METHOD) == 0;
-    return weir__counters_create(filter, &f->first, &f->second, f->recurring, err);
+    weir_status status = weir__counters_create(filter, &f->first, &f->second, f->recurring, err);
+    if (status == WEIR_OK && f->first.block) counters_plan(&f->first, &f->plan);
+    return status;
 }
 
 static void start(weir_filter *filter) { (void)filter; }
@@ -146,6 +149,62 @@ static bool lower_one(void *f, const uint64_t *places) {
     return lower_all(f, key_at(f, places), places);
 }
 
+/* --- block: the words of a line at once -------------------------------------------------- */
+
+HOT bool line_test(spectral_filter *f, const uint64_t *line, uint64_t rest, unsigned width) {
+    line_halves ones = group_ones(&f->plan, rest), words = load_line(line);
+    return all_used(&words, &ones, width);
+}
+
+HOT bool line_offer(spectral_filter *f, uint64_t *line, uint64_t rest, unsigned width) {
+    line_halves ones = group_ones(&f->plan, rest), words = load_line(line), least_ones;
+    unsigned least = least_of(&words, &ones, width, &least_ones);
+    raise_ones(&words, f->recurring ? &ones : &least_ones, width);
+    store_line(line, words);
+    if (f->recurring) {
+        uint64_t times = bits_in(least_ones.half[0] | least_ones.half[1] << 1);
+        if (stands_alone(f, (unsigned)times))
+            raise_second(f, (weir__counters_key){line, rest}, least + 1);
+    }
+    return least > 0;
+}
+
+/* The widths apart, so that the compiler knows them. */
+HOT bool block_test(void *f, uint64_t *line, uint64_t rest) {
+    switch (((const spectral_filter *)f)->first.width) {
+    case 2:
+        return line_test(f, line, rest, 2);
+    case 4:
+        return line_test(f, line, rest, 4);
+    case 8:
+        return line_test(f, line, rest, 8);
+    default:
+        return line_test(f, line, rest, 16);
+    }
+}
+HOT bool block_offer(void *f, uint64_t *line, uint64_t rest) {
+    switch (((const spectral_filter *)f)->first.width) {
+    case 2:
+        return line_offer(f, line, rest, 2);
+    case 4:
+        return line_offer(f, line, rest, 4);
+    case 8:
+        return line_offer(f, line, rest, 8);
+    default:
+        return line_offer(f, line, rest, 16);
+    }
+}
+
+HOT size_t lines_do_all(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
+                        bool offers) {
+    uint64_t lines = ((const spectral_filter *)filter)->first.lines;
+    if (!offers) return weir__each_line(filter, lines, batch, verdicts, false, block_test);
+    return weir__each_line(filter, lines, batch, verdicts, true, block_offer);
+}
+FOR_EACH_CPU(size_t, lines_do,
+             (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts, bool offers),
+             (filter, batch, verdicts, offers))
+
 /* --- the table ------------------------------------------------------------------------- */
 
 static unsigned per_key(const weir_filter *filter) {
@@ -153,12 +212,16 @@ static unsigned per_key(const weir_filter *filter) {
 }
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    if (((const spectral_filter *)filter)->first.block)
+        return lines_do(filter, batch, verdicts, true);
     if (((const spectral_filter *)filter)->recurring)
         return weir__each_key(filter, per_key(filter), batch, verdicts, find, raise_one);
     return weir__each_key(filter, per_key(filter), batch, verdicts, find, increase_one);
 }
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    if (((const spectral_filter *)filter)->first.block)
+        return lines_do(filter, batch, verdicts, false);
     return weir__each_key(filter, per_key(filter), batch, verdicts, find, test_one);
 }
 

@@ -83,13 +83,9 @@ HOT uint64_t count_bits(cell_bits bits) {
 /* How many cells, or bits of generations, are not empty. */
 HOT uint64_t cells_in(half_line low, half_line high, const over_rule *rule, over_kind kind,
                       unsigned width) {
-    uint64_t sum = 0;
-    if (kind != GENERATIONS)
-        return count_bits(lay_together(set_cells(low, rule, kind) >> (width - 1),
-                                       set_cells(high, rule, kind) >> (width - 1), width));
-    for (unsigned i = 0; i < HALF_WORDS; i++)
-        sum += (uint64_t)__builtin_popcountll(low[i]) + (uint64_t)__builtin_popcountll(high[i]);
-    return sum;
+    if (kind == GENERATIONS) return bits_in(low) + bits_in(high);
+    return count_bits(lay_together(set_cells(low, rule, kind) >> (width - 1),
+                                   set_cells(high, rule, kind) >> (width - 1), width));
 }
 
 #endif

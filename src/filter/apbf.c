@@ -52,6 +52,7 @@
 #include <math.h>
 
 #include "core/cells.h"
+#include "filter/aging.h"
 #include "filter/filter.h"
 #include "filter/lines.h"
 #include "filter/probe.h"
@@ -602,6 +603,23 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
     return WEIR_OK;
 }
 
+/* l generations, and on average half of the one in which it was put in. */
+static double lifetime(const void *filter, double news) {
+    const apbf_filter *f = filter;
+    double lines = f->lane ? (double)f->lines : 1;
+    return (f->l + 0.5) * (double)f->generation * lines / news;
+}
+
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const apbf_filter *f = (const apbf_filter *)filter;
+    weir__apbf_shape s = {.k = f->k, .l = f->l, .lane = f->lane, .slice_bits = f->m};
+    if (f->lane) s.slice_bits = WEIR__LINE_BITS / f->lane;
+    expectation->fpr = weir__apbf_fpr(&s, (double)f->generation, (double)f->generation);
+    expectation->fnr = weir__aging_fnr(
+        f, lifetime, f->renew ? WEIR__ENDS_AFTER_USE : WEIR__ENDS_BY_AGE, expectation->fpr, model);
+}
+
 static const weir_option options[] = {
     {"layout", WEIR_OPT_CHOICE, 0, 0, "classic|block", "classic",
      "slices of the whole memory, or every cache line a filter of its own: faster, remembers less"},
@@ -633,4 +651,5 @@ const weir__filter_class weir__apbf_class = {
     .details = details,
     .no_merge = "what is old in one is not old in the other",
     .check = check,
+    .expect = expect,
 };

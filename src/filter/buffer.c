@@ -541,6 +541,18 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
     return f->policy == WEIR__POLICY_LRU ? check_list(f, err) : check_ring(f, err);
 }
 
+/* Exact for LRU, whatever the stream; a hand that passes keys used since it last came
+ * keeps about the same ones. */
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const buffer_filter *f = (const buffer_filter *)filter;
+    double q = weir__opt_rate(filter, OPT_Q), sum = 0;
+    for (size_t i = 0; i < model->gap_count; i++)
+        sum += model->gaps[i].share * weir__buffer_fnr(f->capacity, q, model->gaps[i].distance);
+    expectation->fpr = q;
+    expectation->fnr = sum;
+}
+
 static const weir_option options[] = {
     {"policy", WEIR_OPT_CHOICE, 0, 0, "lru|clock", "lru",
      "which key goes for a new one: least recently used, or by a hand that spares used ones"},
@@ -572,4 +584,5 @@ const weir__filter_class weir__buffer_class = {
     .details = details,
     .merge = merge,
     .check = check,
+    .expect = expect,
 };

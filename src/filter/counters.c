@@ -253,3 +253,10 @@ void weir__counters_add(weir_filter *into, const weir_filter *from, unsigned wid
         weir__store_word(into->cells + at, add_words(weir__load_word(into->cells + at),
                                                      weir__load_word(from->cells + at), width));
 }
+
+/* Nothing is ever forgotten. */
+void weir__counters_expect(const weir__counters *c, const weir_stream_model *model,
+                           weir_expectation *expectation) {
+    expectation->fpr = weir__counters_fpr(c, model->distinct);
+    expectation->fnr = 0;
+}

@@ -76,6 +76,10 @@ double weir__counters_keys(const weir__counters *c, double fill);
 weir_status weir__counters_create(weir_filter *filter, weir__counters *first,
                                   weir__counters *second, bool with_second, weir_error *err);
 
+/* What the formulas say about a stream. */
+void weir__counters_expect(const weir__counters *c, const weir_stream_model *model,
+                           weir_expectation *expectation);
+
 /* fill, fpr_now and overfull, of the first array, from a sample evenly spread. */
 void weir__counters_info(const weir_filter *filter, const weir__counters *c,
                          weir_filter_info *info);

@@ -189,6 +189,11 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
     return WEIR_OK;
 }
 
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    weir__counters_expect(&((const counting_filter *)filter)->counters, model, expectation);
+}
+
 static const weir_option options[] = {
     WEIR__COUNTERS_OPTIONS("classic", "4"),
     {NULL, WEIR_OPT_COUNT, 0, 0, NULL, NULL, NULL},
@@ -214,4 +219,5 @@ const weir__filter_class weir__counting_class = {
     .merge = merge,
     .remove = remove_keys,
     .count = count,
+    .expect = expect,
 };

@@ -396,6 +396,19 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
     return weir__fading_check(&f->c, "importance", err);
 }
 
+/* For keys that come without an importance, all at the highest level. */
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const importance_filter *f = (const importance_filter *)filter;
+    weir__decay d = weir__importance_decay(f->mode, f->c.block, f->c.max, f->c.words * 8, NULL);
+    double sum = 0;
+    for (size_t i = 0; i < model->gap_count; i++)
+        sum += model->gaps[i].share * weir__decay_fnr(&d, (double)f->c.cells, f->c.K, f->c.P,
+                                                      f->c.max, fmax(1, model->gaps[i].gap));
+    expectation->fpr = weir__decay_bound(&d, f->c.K, f->c.P);
+    expectation->fnr = sum;
+}
+
 static const weir_option options[] = {
     {"layout", WEIR_OPT_CHOICE, 0, 0, "classic|block", "block",
      "cells anywhere, as in the paper, or all of a key in one cache line: faster"},
@@ -440,4 +453,5 @@ const weir__filter_class weir__importance_class = {
     .details = details,
     .no_merge = "the union would be fuller than the bound on false positives allows",
     .check = check,
+    .expect = expect,
 };

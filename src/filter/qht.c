@@ -28,6 +28,7 @@
 
 #include <math.h>
 
+#include "filter/aging.h"
 #include "filter/filter.h"
 #include "filter/lines.h"
 #include "filter/probe.h"
@@ -252,6 +253,43 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
     return WEIR_OK;
 }
 
+/* A bucket that so many of the stream's keys fall to: each NEW one of them drives out one in
+ * `slots`. */
+typedef struct {
+    double share; /* of the stream's keys, and so of its records */
+    unsigned slots;
+} crowd;
+
+static double lifetime(const void *bucket, double news) {
+    const crowd *c = bucket;
+    return c->slots / (c->share * news);
+}
+
+/* Over the Poisson number of keys that fall to a bucket, by keys: those of a bucket with
+ * room for all of its own are never driven out. Steps where there are many numbers. */
+static double fnr_of_buckets(const qht_filter *f, double fpr, const weir_stream_model *model) {
+    double mean = model->distinct / ((double)f->lines * f->buckets), spread = 6 * sqrt(mean) + 6;
+    unsigned least = (unsigned)fmax(f->slots + 1.0, mean - spread),
+             most = (unsigned)(mean + spread);
+    unsigned step = most > least + 16 ? (most - least) / 16 : 1;
+    double sum = 0;
+    for (unsigned n = least; n <= most; n += step) {
+        crowd c = {n / model->distinct, f->slots};
+        double keys =
+            weir__poisson_reaches(mean, n - 1) - weir__poisson_reaches(mean, n - 1 + step);
+        if (keys > 1e-6)
+            sum += keys * weir__aging_fnr(&c, lifetime, WEIR__ENDS_BY_CHANCE, fpr, model);
+    }
+    return sum;
+}
+
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const qht_filter *f = (const qht_filter *)filter;
+    expectation->fpr = weir__qht_fpr(f->slots, f->bits);
+    expectation->fnr = fnr_of_buckets(f, expectation->fpr, model);
+}
+
 static const weir_option options[] = {
     {"slots", WEIR_OPT_COUNT, 1, SLOTS_MOST, NULL, NULL,
      "fingerprints of a bucket; derived from fpr"},
@@ -278,4 +316,5 @@ const weir__filter_class weir__qht_class = {
     .details = details,
     .no_merge = "the keys of both do not fit into one, and which are older is not known",
     .check = check,
+    .expect = expect,
 };

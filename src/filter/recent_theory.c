@@ -23,22 +23,16 @@
 
 #include <math.h>
 
-/* Pr[Poisson(mean) >= s] */
-static double poisson_reaches(double mean, unsigned s) {
-    if (s == 0) return 1;
-    if (mean <= 0) return 0;
-    double below = 0;
-    for (unsigned j = 0; j < s; j++) below += exp(j * log(mean) - mean - lgamma(j + 1.0));
-    return fmax(0, 1 - below);
-}
+#include "filter/aging.h"
 
 double weir__recent_lru_fnr(const weir__recent_way *way, double fpr,
                             const weir_stream_model *model) {
     double sum = 0;
     for (size_t i = 0; i < model->gap_count; i++) {
         double mean = model->gaps[i].distance / way->groups;
-        sum += model->gaps[i].share * (way->wide * poisson_reaches(mean, way->slots) +
-                                       (1 - way->wide) * poisson_reaches(mean, way->slots - 1));
+        sum +=
+            model->gaps[i].share * (way->wide * weir__poisson_reaches(mean, way->slots) +
+                                    (1 - way->wide) * weir__poisson_reaches(mean, way->slots - 1));
     }
     return sum * (1 - fpr);
 }

@@ -274,6 +274,11 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
     return WEIR_OK;
 }
 
+static void expect(const weir_filter *filter, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    weir__counters_expect(&((const spectral_filter *)filter)->first, model, expectation);
+}
+
 static const weir_option options[] = {
     WEIR__COUNTERS_OPTIONS("classic", "8"),
     {"method", WEIR_OPT_CHOICE, 0, 0, "recurring|increase", "recurring",
@@ -301,4 +306,5 @@ const weir__filter_class weir__spectral_class = {
     .merge = merge,
     .remove = remove_keys,
     .count = count,
+    .expect = expect,
 };

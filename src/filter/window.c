@@ -62,6 +62,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "filter/aging.h"
 #include "filter/window_ticks.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_MODE, OPT_LENGTH, OPT_TICK, OPT_K, OPT_EQUAL, OPT_RENEW };
@@ -216,6 +217,8 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->words = f->lines * WEIR__LINE_WORDS;
     f->blocks = (f->lines + WEIR__SWEPT_LINES - 1) / WEIR__SWEPT_LINES;
     f->quota = (f->blocks + f->marks - f->running_most - 1) / (f->marks - f->running_most);
+    f->fits = weir__window_capacity(f->jumping, f->block, f->width, f->lines, f->k,
+                                    weir__opt_rate(base, WEIR__OPT_FPR));
     status = settle_limits(f, err);
     if (status != WEIR_OK) return status;
     uint64_t flags = (f->blocks + WEIR__LINE * 8 - 1) / (WEIR__LINE * 8);
@@ -347,6 +350,22 @@ static weir_status check(const weir_filter *base, weir_error *err) {
                : weir__fail(err, WEIR_ERR_CORRUPT, -1, "the cells do not agree with the counts");
 }
 
+/* The window, less half a tick; and for no more NEW keys than fit. A window of time says
+ * nothing in records: only the latter. */
+static double lifetime(const void *filter, double news) {
+    const weir__window *f = filter;
+    double fits = (f->fits - 0.5 * f->fits / f->running_most) / news;
+    return f->is_time ? fits : fmin(fits, (double)f->length - 0.5 * (double)f->tick);
+}
+
+static void expect(const weir_filter *base, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const weir__window *f = (const weir__window *)base;
+    expectation->fpr = weir__opt_rate(base, WEIR__OPT_FPR);
+    expectation->fnr = weir__aging_fnr(
+        f, lifetime, f->renew ? WEIR__ENDS_AFTER_USE : WEIR__ENDS_BY_AGE, expectation->fpr, model);
+}
+
 static const weir_option options[] = {
     {"layout", WEIR_OPT_CHOICE, 0, 0, "classic|block", "block",
      "k cells anywhere, or all in one cache line: faster, but fewer keys fit"},
@@ -384,5 +403,6 @@ const weir__filter_class weir__window_class = {
     .details = details,
     .no_merge = "their ticks began at different times",
     .check = check,
+    .expect = expect,
     .places = &weir__window_places,
 };

@@ -36,6 +36,7 @@ typedef struct {
     unsigned marks, running_most;     /* S and R */
     uint64_t mask, lows;              /* of a cell; the lowest bit of each cell of a word */
     uint64_t words, lines, blocks;
+    double fits;             /* keys that may run at once */
     uint64_t length, tick;   /* records or nanoseconds */
     uint64_t limit;          /* cells that may run; jumping: in a generation */
     uint64_t early;          /* cells in a tick that end it */

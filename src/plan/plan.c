@@ -116,7 +116,11 @@ static bool judge_bound(weir_plan_choice *c, const weir__trial *t, double fpr) {
     double most = fpr * t->firsts, spread = 4 * sqrt(most) + 4;
     c->fpr = t->fpr;
     if (t->false_seen > most + spread) c->fpr = fmax(c->fpr, t->false_seen / t->firsts);
-    if (c->fpr <= fpr * BOUND_NOISE) return true;
+    if (c->fpr <= fpr * BOUND_NOISE) {
+        /* a filter may have been emptied just now, and have no rate at the end */
+        c->fpr = fmax(c->fpr, fmin(fpr, t->false_seen / fmax(1, t->firsts)));
+        return true;
+    }
     snprintf(c->why, sizeof c->why, "its false positive rate comes to %s",
              weir_print_rate(rate, c->fpr));
     return false;

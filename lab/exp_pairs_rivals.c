@@ -39,7 +39,7 @@ static weir_status run_all(lab_unit *unit, const lab_table *t, lab_pair_errors e
         status = lab_count_pairs(unit, t, run, unit->c->p[P_SAMPLE], 0, &e[0]);
         if (!status) status = lab_count_pairs(unit, t, run, 1, 0, &e[1]);
         if (!status) status = lab_sample_pairs(unit, t, run, SAMPLE_OF_THESIS, &e[2]);
-        if (!lab_tick(unit, t->n)) break;
+        if (!lab_tick(unit, (uint64_t)((double)t->n * lab_pairs_super_values(unit->c)))) break;
     }
     return status;
 }

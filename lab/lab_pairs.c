@@ -129,9 +129,18 @@ double lab_pairs_memory(const lab_case *c, double size, double scale) {
     return c->p[P_RECORDS] * 8 * (c->p[P_D] + 2 * exp2(c->p[P_D]));
 }
 
+double lab_pairs_super_values(const lab_case *c) {
+    double sum = 0, choose = 1;
+    for (unsigned k = 1; k <= (unsigned)c->p[P_D]; k++) {
+        choose = choose * (c->p[P_D] - k + 1) / k;
+        if (k >= (unsigned)c->p[P_S]) sum += ceil(c->p[P_SAMPLE] * choose);
+    }
+    return sum;
+}
+
 double lab_pairs_cost(const lab_case *c, double size, double scale) {
     (void)scale;
-    return size * c->p[P_RECORDS];
+    return size * c->p[P_RECORDS] * lab_pairs_super_values(c);
 }
 
 /* --- runs ----------------------------------------------------------------------------- */

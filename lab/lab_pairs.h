@@ -47,6 +47,9 @@ weir_status lab_count_pairs(lab_unit *unit, const lab_table *table, uint64_t run
 weir_status lab_sample_pairs(lab_unit *unit, const lab_table *table, uint64_t run, unsigned records,
                              lab_pair_errors *errors);
 
+/* Super-values of a record. The cost of a run is that of all of them. */
+double lab_pairs_super_values(const lab_case *c);
+
 double lab_pairs_memory(const lab_case *c, double size, double scale);
 double lab_pairs_cost(const lab_case *c, double size, double scale);
 

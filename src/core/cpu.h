@@ -31,10 +31,14 @@ cpu_kind weir__cpu(void);
 /* Makes the function NAME of NAME_all, which is HOT: compiled for any processor
  * and for newer ones, the one that suits is called. */
 #define FOR_EACH_CPU(type, name, parameters, arguments)                                            \
+    FOR_AVX512 static type name##_avx512 parameters { return name##_all arguments; }               \
     FOR_AVX2 static type name##_avx2 parameters { return name##_all arguments; }                   \
     static type name##_any parameters { return name##_all arguments; }                             \
     static type name parameters {                                                                  \
-        return weir__cpu() >= CPU_AVX2 ? name##_avx2 arguments : name##_any arguments;             \
+        cpu_kind cpu = weir__cpu();                                                                \
+        return cpu == CPU_AVX512 ? name##_avx512 arguments                                         \
+               : cpu == CPU_AVX2 ? name##_avx2 arguments                                           \
+                                 : name##_any arguments;                                           \
     }
 
 #endif

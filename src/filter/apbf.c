@@ -54,6 +54,7 @@
 #include "core/cells.h"
 #include "filter/aging.h"
 #include "filter/filter.h"
+#include "core/cpu.h"
 #include "filter/lines.h"
 #include "filter/probe.h"
 
@@ -363,7 +364,7 @@ static size_t classic_test(const apbf_filter *f, const weir_batch *batch, uint64
 /* --- block ------------------------------------------------------------------------------- */
 
 /* A row's bits in every row of a word. */
-WEIR__INLINE uint64_t in_all_rows(uint64_t row, unsigned lane) {
+HOT uint64_t in_all_rows(uint64_t row, unsigned lane) {
     return row * (lane == 16 ? UINT64_C(0x0001000100010001) : UINT64_C(0x0000000100000001));
 }
 
@@ -374,7 +375,7 @@ typedef struct {
     uint64_t row[2];  /* in the lowest row */
 } row_places;
 
-WEIR__INLINE row_places find_rows(uint64_t rest, unsigned lane) {
+HOT row_places find_rows(uint64_t rest, unsigned lane) {
     uint64_t a = weir__mix64(rest), b = weir__mix64(rest + UINT64_C(0x9e3779b97f4a7c15));
     uint64_t low = (UINT64_C(1) << lane) - 1;
     row_places p;
@@ -387,12 +388,12 @@ WEIR__INLINE row_places find_rows(uint64_t rest, unsigned lane) {
 }
 
 /* Bit by bit: a where the choice is 0, b where it is 1. */
-WEIR__INLINE uint64_t choose(uint64_t choice, uint64_t a, uint64_t b) {
+HOT uint64_t choose(uint64_t choice, uint64_t a, uint64_t b) {
     return a ^ ((a ^ b) & choice);
 }
 
 /* Bit j: does slice j have the key's bit? (And whatever stands above the slices.) */
-WEIR__INLINE uint64_t matches(const uint64_t *line, const row_places *p, unsigned lane) {
+HOT uint64_t matches(const uint64_t *line, const row_places *p, unsigned lane) {
     uint64_t four[4], two[2];
     for (int i = 0; i < 4; i++) four[i] = choose(p->word[0], line[2 * i], line[2 * i + 1]);
     for (int i = 0; i < 2; i++) two[i] = choose(p->word[1], four[2 * i], four[2 * i + 1]);
@@ -404,7 +405,7 @@ WEIR__INLINE uint64_t matches(const uint64_t *line, const row_places *p, unsigne
 }
 
 /* Set the key's bits of the slices in `which`. */
-WEIR__INLINE void set_rows(uint64_t *line, const row_places *p, uint64_t which, unsigned lane) {
+HOT void set_rows(uint64_t *line, const row_places *p, uint64_t which, unsigned lane) {
     uint64_t rows;
     if (lane == 32) rows = (which & ~p->row[0]) | (which & p->row[0]) << 32;
     else
@@ -420,7 +421,7 @@ WEIR__INLINE void set_rows(uint64_t *line, const row_places *p, uint64_t which, 
 /* The top two bits of the first four rows: eight bits of a line's own. */
 enum { OWN_NEWEST = 31, OWN_TAKEN_SHIFT = 5 };
 
-WEIR__INLINE unsigned own_get(const uint64_t *line, unsigned lane) {
+HOT unsigned own_get(const uint64_t *line, unsigned lane) {
     unsigned own = 0;
     for (unsigned i = 0; i < 4; i++) {
         unsigned bit = i * lane + lane - 2;
@@ -429,7 +430,7 @@ WEIR__INLINE unsigned own_get(const uint64_t *line, unsigned lane) {
     return own;
 }
 
-WEIR__INLINE void own_put(uint64_t *line, unsigned own, unsigned lane) {
+HOT void own_put(uint64_t *line, unsigned own, unsigned lane) {
     for (unsigned i = 0; i < 4; i++) {
         unsigned bit = i * lane + lane - 2;
         uint64_t piece = own >> (2 * i) & 3;
@@ -456,7 +457,7 @@ static inline uint64_t rows_of_k(uint64_t bits, unsigned k) {
     return bits;
 }
 
-WEIR__INLINE void line_insert(apbf_filter *f, uint64_t *line, const row_places *p, unsigned own,
+HOT void line_insert(apbf_filter *f, uint64_t *line, const row_places *p, unsigned own,
                               unsigned lane) {
     unsigned newest = own & OWN_NEWEST, taken = own >> OWN_TAKEN_SHIFT;
     if (taken == f->generation) {
@@ -471,7 +472,7 @@ WEIR__INLINE void line_insert(apbf_filter *f, uint64_t *line, const row_places *
     f->state.inserted++;
 }
 
-WEIR__INLINE bool line_do(apbf_filter *f, uint64_t *line, uint64_t rest, bool insert,
+HOT bool line_do(apbf_filter *f, uint64_t *line, uint64_t rest, bool insert,
                           unsigned lane) {
     row_places p = find_rows(rest, lane);
     unsigned own = own_get(line, lane);
@@ -480,33 +481,43 @@ WEIR__INLINE bool line_do(apbf_filter *f, uint64_t *line, uint64_t rest, bool in
     return found != 0;
 }
 
-static bool offer_16(void *f, uint64_t *line, uint64_t rest) {
+HOT bool offer_16(void *f, uint64_t *line, uint64_t rest) {
     return line_do(f, line, rest, true, 16);
 }
-static bool offer_32(void *f, uint64_t *line, uint64_t rest) {
+HOT bool offer_32(void *f, uint64_t *line, uint64_t rest) {
     return line_do(f, line, rest, true, 32);
 }
-static bool test_16(void *f, uint64_t *line, uint64_t rest) {
+HOT bool test_16(void *f, uint64_t *line, uint64_t rest) {
     return line_do(f, line, rest, false, 16);
 }
-static bool test_32(void *f, uint64_t *line, uint64_t rest) {
+HOT bool test_32(void *f, uint64_t *line, uint64_t rest) {
     return line_do(f, line, rest, false, 32);
 }
+
+/* The widths of a lane apart, so that the compiler knows them. */
+HOT size_t lines_do_all(const apbf_filter *f, const weir_batch *batch, uint64_t *verdicts,
+                        bool offers) {
+    const weir_filter *filter = &f->base;
+    if (offers && f->lane == 16)
+        return weir__each_line(filter, f->lines, batch, verdicts, true, offer_16);
+    if (offers) return weir__each_line(filter, f->lines, batch, verdicts, true, offer_32);
+    if (f->lane == 16) return weir__each_line(filter, f->lines, batch, verdicts, false, test_16);
+    return weir__each_line(filter, f->lines, batch, verdicts, false, test_32);
+}
+FOR_EACH_CPU(size_t, lines_do,
+             (const apbf_filter *f, const weir_batch *batch, uint64_t *verdicts, bool offers),
+             (f, batch, verdicts, offers))
 
 /* --- the table ------------------------------------------------------------------------- */
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     apbf_filter *f = (apbf_filter *)filter;
-    if (f->lane == 16) return weir__each_line(filter, f->lines, batch, verdicts, true, offer_16);
-    if (f->lane == 32) return weir__each_line(filter, f->lines, batch, verdicts, true, offer_32);
-    return classic_offer(f, batch, verdicts);
+    return f->lane ? lines_do(f, batch, verdicts, true) : classic_offer(f, batch, verdicts);
 }
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     const apbf_filter *f = (const apbf_filter *)filter;
-    if (f->lane == 16) return weir__each_line(filter, f->lines, batch, verdicts, false, test_16);
-    if (f->lane == 32) return weir__each_line(filter, f->lines, batch, verdicts, false, test_32);
-    return classic_test(f, batch, verdicts);
+    return f->lane ? lines_do(f, batch, verdicts, false) : classic_test(f, batch, verdicts);
 }
 
 /* Shares of ones by age, of the whole filter or of one line. */

@@ -28,12 +28,25 @@ extern cpu_kind weir__cpu_most; /* for tests: use no better than this */
 /* The best that this machine can run. */
 cpu_kind weir__cpu(void);
 
-/* Makes the function NAME of NAME_all, which is HOT: compiled for any processor
- * and for newer ones, the one that suits is called. */
+/* Makes the function NAME of NAME_all, which is HOT: compiled for any processor and for
+ * newer ones, the one that suits is called. */
 #define FOR_EACH_CPU(type, name, parameters, arguments)                                            \
     FOR_AVX512 static type name##_avx512 parameters { return name##_all arguments; }               \
     FOR_AVX2 static type name##_avx2 parameters { return name##_all arguments; }                   \
     static type name##_any parameters { return name##_all arguments; }                             \
+    CHOOSE_BY_CPU(type, name, parameters, arguments)
+
+/* The same, but NAME_all is told the kind of processor after its arguments, which here have
+ * no parentheses. */
+#define FOR_EACH_CPU_TOLD(type, name, parameters, ...)                                             \
+    FOR_AVX512 static type name##_avx512 parameters {                                              \
+        return name##_all(__VA_ARGS__, CPU_AVX512);                                                \
+    }                                                                                              \
+    FOR_AVX2 static type name##_avx2 parameters { return name##_all(__VA_ARGS__, CPU_AVX2); }      \
+    static type name##_any parameters { return name##_all(__VA_ARGS__, CPU_ANY); }                 \
+    CHOOSE_BY_CPU(type, name, parameters, (__VA_ARGS__))
+
+#define CHOOSE_BY_CPU(type, name, parameters, arguments)                                           \
     static type name parameters {                                                                  \
         cpu_kind cpu = weir__cpu();                                                                \
         return cpu == CPU_AVX512 ? name##_avx512 arguments                                         \

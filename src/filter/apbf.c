@@ -52,9 +52,9 @@
 #include <math.h>
 
 #include "core/cells.h"
+#include "core/cpu.h"
 #include "filter/aging.h"
 #include "filter/filter.h"
-#include "core/cpu.h"
 #include "filter/lines.h"
 #include "filter/probe.h"
 
@@ -388,9 +388,7 @@ HOT row_places find_rows(uint64_t rest, unsigned lane) {
 }
 
 /* Bit by bit: a where the choice is 0, b where it is 1. */
-HOT uint64_t choose(uint64_t choice, uint64_t a, uint64_t b) {
-    return a ^ ((a ^ b) & choice);
-}
+HOT uint64_t choose(uint64_t choice, uint64_t a, uint64_t b) { return a ^ ((a ^ b) & choice); }
 
 /* Bit j: does slice j have the key's bit? (And whatever stands above the slices.) */
 HOT uint64_t matches(const uint64_t *line, const row_places *p, unsigned lane) {
@@ -458,7 +456,7 @@ static inline uint64_t rows_of_k(uint64_t bits, unsigned k) {
 }
 
 HOT void line_insert(apbf_filter *f, uint64_t *line, const row_places *p, unsigned own,
-                              unsigned lane) {
+                     unsigned lane) {
     unsigned newest = own & OWN_NEWEST, taken = own >> OWN_TAKEN_SHIFT;
     if (taken == f->generation) {
         newest = (newest ? newest : f->slices) - 1;
@@ -472,8 +470,7 @@ HOT void line_insert(apbf_filter *f, uint64_t *line, const row_places *p, unsign
     f->state.inserted++;
 }
 
-HOT bool line_do(apbf_filter *f, uint64_t *line, uint64_t rest, bool insert,
-                          unsigned lane) {
+HOT bool line_do(apbf_filter *f, uint64_t *line, uint64_t rest, bool insert, unsigned lane) {
     row_places p = find_rows(rest, lane);
     unsigned own = own_get(line, lane);
     uint64_t found = rows_of_k(by_age(f, matches(line, &p, lane), own & OWN_NEWEST), f->k);
@@ -481,16 +478,20 @@ HOT bool line_do(apbf_filter *f, uint64_t *line, uint64_t rest, bool insert,
     return found != 0;
 }
 
-HOT bool offer_16(void *f, uint64_t *line, uint64_t rest) {
+HOT bool offer_16(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    (void)cpu;
     return line_do(f, line, rest, true, 16);
 }
-HOT bool offer_32(void *f, uint64_t *line, uint64_t rest) {
+HOT bool offer_32(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    (void)cpu;
     return line_do(f, line, rest, true, 32);
 }
-HOT bool test_16(void *f, uint64_t *line, uint64_t rest) {
+HOT bool test_16(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    (void)cpu;
     return line_do(f, line, rest, false, 16);
 }
-HOT bool test_32(void *f, uint64_t *line, uint64_t rest) {
+HOT bool test_32(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    (void)cpu;
     return line_do(f, line, rest, false, 32);
 }
 
@@ -499,10 +500,11 @@ HOT size_t lines_do_all(const apbf_filter *f, const weir_batch *batch, uint64_t 
                         bool offers) {
     const weir_filter *filter = &f->base;
     if (offers && f->lane == 16)
-        return weir__each_line(filter, f->lines, batch, verdicts, true, offer_16);
-    if (offers) return weir__each_line(filter, f->lines, batch, verdicts, true, offer_32);
-    if (f->lane == 16) return weir__each_line(filter, f->lines, batch, verdicts, false, test_16);
-    return weir__each_line(filter, f->lines, batch, verdicts, false, test_32);
+        return weir__each_line(filter, f->lines, batch, verdicts, true, offer_16, CPU_ANY);
+    if (offers) return weir__each_line(filter, f->lines, batch, verdicts, true, offer_32, CPU_ANY);
+    if (f->lane == 16)
+        return weir__each_line(filter, f->lines, batch, verdicts, false, test_16, CPU_ANY);
+    return weir__each_line(filter, f->lines, batch, verdicts, false, test_32, CPU_ANY);
 }
 FOR_EACH_CPU(size_t, lines_do,
              (const apbf_filter *f, const weir_batch *batch, uint64_t *verdicts, bool offers),

@@ -90,8 +90,9 @@ static bool classic_remove(void *filter, const uint64_t *places) {
 
 enum { TEST, OFFER, REMOVE };
 
-HOT bool line_do(counting_filter *f, uint64_t *line, uint64_t rest, int what, unsigned width) {
-    line_halves ones = group_ones(&f->plan, rest), words = load_line(line);
+HOT bool line_do(counting_filter *f, uint64_t *line, uint64_t rest, int what, unsigned width,
+                 cpu_kind cpu) {
+    line_halves ones = group_ones(&f->plan, rest, cpu), words = load_line(line);
     bool has = all_used(&words, &ones, width);
     if (what == OFFER) raise_ones(&words, &ones, width);
     if (what == REMOVE && has) lower_ones(&words, &ones, width);
@@ -100,39 +101,43 @@ HOT bool line_do(counting_filter *f, uint64_t *line, uint64_t rest, int what, un
 }
 
 /* The widths apart, so that the compiler knows them. */
-HOT bool line_with_width(counting_filter *f, uint64_t *line, uint64_t rest, int what) {
+HOT bool line_with_width(counting_filter *f, uint64_t *line, uint64_t rest, int what,
+                         cpu_kind cpu) {
     switch (f->counters.width) {
     case 2:
-        return line_do(f, line, rest, what, 2);
+        return line_do(f, line, rest, what, 2, cpu);
     case 4:
-        return line_do(f, line, rest, what, 4);
+        return line_do(f, line, rest, what, 4, cpu);
     case 8:
-        return line_do(f, line, rest, what, 8);
+        return line_do(f, line, rest, what, 8, cpu);
     default:
-        return line_do(f, line, rest, what, 16);
+        return line_do(f, line, rest, what, 16, cpu);
     }
 }
 
-HOT bool block_test(void *f, uint64_t *line, uint64_t rest) {
-    return line_with_width(f, line, rest, TEST);
+HOT bool block_test(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    return line_with_width(f, line, rest, TEST, cpu);
 }
-HOT bool block_offer(void *f, uint64_t *line, uint64_t rest) {
-    return line_with_width(f, line, rest, OFFER);
+HOT bool block_offer(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    return line_with_width(f, line, rest, OFFER, cpu);
 }
-HOT bool block_remove(void *f, uint64_t *line, uint64_t rest) {
-    return line_with_width(f, line, rest, REMOVE);
+HOT bool block_remove(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    return line_with_width(f, line, rest, REMOVE, cpu);
 }
 
 HOT size_t lines_do_all(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
-                        int what) {
+                        int what, cpu_kind cpu) {
     uint64_t lines = ((const counting_filter *)filter)->counters.lines;
-    if (what == TEST) return weir__each_line(filter, lines, batch, verdicts, false, block_test);
-    if (what == OFFER) return weir__each_line(filter, lines, batch, verdicts, true, block_offer);
-    return weir__each_line(filter, lines, batch, verdicts, true, block_remove);
+    if (what == TEST)
+        return weir__each_line(filter, lines, batch, verdicts, false, block_test, cpu);
+    if (what == OFFER)
+        return weir__each_line(filter, lines, batch, verdicts, true, block_offer, cpu);
+    return weir__each_line(filter, lines, batch, verdicts, true, block_remove, cpu);
 }
-FOR_EACH_CPU(size_t, lines_do,
-             (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts, int what),
-             (filter, batch, verdicts, what))
+FOR_EACH_CPU_TOLD(size_t, lines_do,
+                  (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
+                   int what),
+                  filter, batch, verdicts, what)
 
 /* --- the table ----------------------------------------------------------------------- */
 

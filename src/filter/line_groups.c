@@ -30,7 +30,7 @@ static void add_block(group_plan *plan, unsigned from, unsigned end) {
 }
 
 void group_plan_make(group_plan *plan, unsigned group, unsigned k, unsigned shift) {
-    *plan = (group_plan){.group = group, .shift = shift};
+    *plan = (group_plan){.group = group, .shift = shift, .long_blocks = k > GROUP_BLOCK / 2};
     for (unsigned from = 0; from < k; from += GROUP_BLOCK)
         add_block(plan, from, from + GROUP_BLOCK < k ? from + GROUP_BLOCK : k);
 }

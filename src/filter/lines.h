@@ -16,6 +16,7 @@
 #define WEIR_FILTER_LINES_H
 
 #include "core/cells.h"
+#include "core/cpu.h"
 #include "filter/filter.h"
 
 enum { WEIR__LINE_BITS = WEIR__LINE * 8 };
@@ -25,8 +26,9 @@ enum { WEIR__ROUND = 16, WEIR__CHUNK = 64, WEIR__PLACES = 1024 };
 
 /* --- one line for each key ----------------------------------------------------- */
 
-/* Decide on a key in its line; `rest` is what of the hash did not choose the line. */
-typedef bool weir__line_fn(void *filter, uint64_t *line, uint64_t rest);
+/* Decide on a key in its line; `rest` is what of the hash did not choose the line, and `cpu`
+ * what the code is compiled for. */
+typedef bool weir__line_fn(void *filter, uint64_t *line, uint64_t rest, cpu_kind cpu);
 
 static inline uint64_t *weir__line_of(const weir_filter *f, uint64_t lines, uint64_t hash,
                                       uint64_t *rest) {
@@ -39,7 +41,7 @@ static inline uint64_t *weir__line_of(const weir_filter *f, uint64_t lines, uint
  * found; side by side they wait together. `filter` is not changed if decide() does not. */
 WEIR__INLINE size_t weir__each_line(const weir_filter *filter, uint64_t lines,
                                     const weir_batch *batch, uint64_t *verdicts, bool write,
-                                    weir__line_fn *decide) {
+                                    weir__line_fn *decide, cpu_kind cpu) {
     struct {
         uint64_t *line, rest;
     } ring[2 * WEIR__ROUND];
@@ -53,7 +55,7 @@ WEIR__INLINE size_t weir__each_line(const weir_filter *filter, uint64_t lines,
         }
         if (i < WEIR__ROUND) continue;
         size_t at = (i - WEIR__ROUND) % (2 * WEIR__ROUND);
-        bool is_seen = decide((void *)(uintptr_t)filter, ring[at].line, ring[at].rest);
+        bool is_seen = decide((void *)(uintptr_t)filter, ring[at].line, ring[at].rest, cpu);
         weir__mark_seen(verdicts, i - WEIR__ROUND, is_seen);
         seen += is_seen;
     }

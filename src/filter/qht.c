@@ -163,7 +163,8 @@ static inline int find_slot(const qht_filter *f, uint64_t *line, uint64_t first,
     return -1;
 }
 
-static bool test_line(void *filter, uint64_t *line, uint64_t rest) {
+static bool test_line(void *filter, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    (void)cpu;
     const qht_filter *f = filter;
     uint64_t fingerprint, first = find_bucket(f, rest, &fingerprint);
     bool found;
@@ -171,7 +172,8 @@ static bool test_line(void *filter, uint64_t *line, uint64_t rest) {
     return found;
 }
 
-static bool offer_line(void *filter, uint64_t *line, uint64_t rest) {
+static bool offer_line(void *filter, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    (void)cpu;
     qht_filter *f = filter;
     uint64_t fingerprint, first = find_bucket(f, rest, &fingerprint);
     bool found;
@@ -187,13 +189,13 @@ static bool offer_line(void *filter, uint64_t *line, uint64_t rest) {
 /* --- the table ------------------------------------------------------------------------- */
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return weir__each_line(filter, ((qht_filter *)filter)->lines, batch, verdicts, true,
-                           offer_line);
+    return weir__each_line(filter, ((qht_filter *)filter)->lines, batch, verdicts, true, offer_line,
+                           CPU_ANY);
 }
 
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     return weir__each_line(filter, ((const qht_filter *)filter)->lines, batch, verdicts, false,
-                           test_line);
+                           test_line, CPU_ANY);
 }
 
 static void info(const weir_filter *filter, weir_filter_info *info) {

@@ -302,13 +302,13 @@ static void make_room(const reservoir_filter *f, uint64_t *line, uint64_t rest, 
             clear_a_set_bit((uint8_t *)line, j * group, (j + 1) * group, others[j]);
 }
 
-HOT bool line_offer(void *filter, uint64_t *line, uint64_t rest) {
+HOT bool line_offer(void *filter, uint64_t *line, uint64_t rest, cpu_kind cpu) {
     reservoir_filter *f = filter;
     const arrival a = next_arrival(f);
-    line_halves mine = group_ones(&f->plan, rest), cleared = {0};
+    line_halves mine = group_ones(&f->plan, rest, cpu), cleared = {0};
     bool is_seen = has_all(line, &mine);
     if (!a.drawn && (is_seen || a.number <= f->sampled_only)) return is_seen;
-    if (clears_anywhere(f, a)) cleared = group_ones(&f->plan, weir__mix64(a.random));
+    if (clears_anywhere(f, a)) cleared = group_ones(&f->plan, weir__mix64(a.random), cpu);
     else if (!a.drawn) make_room(f, line, rest, a.random);
     for (unsigned h = 0; h < HALVES; h++) {
         half_line kept = load_half(line + h * HALF_WORDS) & ~cleared.half[h];
@@ -317,20 +317,21 @@ HOT bool line_offer(void *filter, uint64_t *line, uint64_t rest) {
     return is_seen;
 }
 
-HOT bool line_test(void *filter, uint64_t *line, uint64_t rest) {
-    line_halves mine = group_ones(&((const reservoir_filter *)filter)->plan, rest);
+HOT bool line_test(void *filter, uint64_t *line, uint64_t rest, cpu_kind cpu) {
+    line_halves mine = group_ones(&((const reservoir_filter *)filter)->plan, rest, cpu);
     return has_all(line, &mine);
 }
 
 HOT size_t lines_do_all(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
-                        bool offers) {
+                        bool offers, cpu_kind cpu) {
     uint64_t lines = ((const reservoir_filter *)filter)->lines;
-    if (!offers) return weir__each_line(filter, lines, batch, verdicts, false, line_test);
-    return weir__each_line(filter, lines, batch, verdicts, true, line_offer);
+    if (!offers) return weir__each_line(filter, lines, batch, verdicts, false, line_test, cpu);
+    return weir__each_line(filter, lines, batch, verdicts, true, line_offer, cpu);
 }
-FOR_EACH_CPU(size_t, lines_do,
-             (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts, bool offers),
-             (filter, batch, verdicts, offers))
+FOR_EACH_CPU_TOLD(size_t, lines_do,
+                  (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
+                   bool offers),
+                  filter, batch, verdicts, offers)
 
 /* --- the table ------------------------------------------------------------------- */
 

@@ -151,13 +151,15 @@ static bool lower_one(void *f, const uint64_t *places) {
 
 /* --- block: the words of a line at once -------------------------------------------------- */
 
-HOT bool line_test(spectral_filter *f, const uint64_t *line, uint64_t rest, unsigned width) {
-    line_halves ones = group_ones(&f->plan, rest), words = load_line(line);
+HOT bool line_test(spectral_filter *f, const uint64_t *line, uint64_t rest, unsigned width,
+                   cpu_kind cpu) {
+    line_halves ones = group_ones(&f->plan, rest, cpu), words = load_line(line);
     return all_used(&words, &ones, width);
 }
 
-HOT bool line_offer(spectral_filter *f, uint64_t *line, uint64_t rest, unsigned width) {
-    line_halves ones = group_ones(&f->plan, rest), words = load_line(line), least_ones;
+HOT bool line_offer(spectral_filter *f, uint64_t *line, uint64_t rest, unsigned width,
+                    cpu_kind cpu) {
+    line_halves ones = group_ones(&f->plan, rest, cpu), words = load_line(line), least_ones;
     unsigned least = least_of(&words, &ones, width, &least_ones);
     raise_ones(&words, f->recurring ? &ones : &least_ones, width);
     store_line(line, words);
@@ -170,40 +172,41 @@ HOT bool line_offer(spectral_filter *f, uint64_t *line, uint64_t rest, unsigned 
 }
 
 /* The widths apart, so that the compiler knows them. */
-HOT bool block_test(void *f, uint64_t *line, uint64_t rest) {
+HOT bool block_test(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
     switch (((const spectral_filter *)f)->first.width) {
     case 2:
-        return line_test(f, line, rest, 2);
+        return line_test(f, line, rest, 2, cpu);
     case 4:
-        return line_test(f, line, rest, 4);
+        return line_test(f, line, rest, 4, cpu);
     case 8:
-        return line_test(f, line, rest, 8);
+        return line_test(f, line, rest, 8, cpu);
     default:
-        return line_test(f, line, rest, 16);
+        return line_test(f, line, rest, 16, cpu);
     }
 }
-HOT bool block_offer(void *f, uint64_t *line, uint64_t rest) {
+HOT bool block_offer(void *f, uint64_t *line, uint64_t rest, cpu_kind cpu) {
     switch (((const spectral_filter *)f)->first.width) {
     case 2:
-        return line_offer(f, line, rest, 2);
+        return line_offer(f, line, rest, 2, cpu);
     case 4:
-        return line_offer(f, line, rest, 4);
+        return line_offer(f, line, rest, 4, cpu);
     case 8:
-        return line_offer(f, line, rest, 8);
+        return line_offer(f, line, rest, 8, cpu);
     default:
-        return line_offer(f, line, rest, 16);
+        return line_offer(f, line, rest, 16, cpu);
     }
 }
 
 HOT size_t lines_do_all(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
-                        bool offers) {
+                        bool offers, cpu_kind cpu) {
     uint64_t lines = ((const spectral_filter *)filter)->first.lines;
-    if (!offers) return weir__each_line(filter, lines, batch, verdicts, false, block_test);
-    return weir__each_line(filter, lines, batch, verdicts, true, block_offer);
+    if (!offers) return weir__each_line(filter, lines, batch, verdicts, false, block_test, cpu);
+    return weir__each_line(filter, lines, batch, verdicts, true, block_offer, cpu);
 }
-FOR_EACH_CPU(size_t, lines_do,
-             (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts, bool offers),
-             (filter, batch, verdicts, offers))
+FOR_EACH_CPU_TOLD(size_t, lines_do,
+                  (const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts,
+                   bool offers),
+                  filter, batch, verdicts, offers)
 
 /* --- the table ------------------------------------------------------------------------- */
 

@@ -3,11 +3,14 @@
 
 #include "filter/line_groups.h"
 
+FOR_AVX512 static line_halves ones_avx512(const group_plan *plan, uint64_t rest) {
+    return group_ones(plan, rest, CPU_AVX512);
+}
 FOR_AVX2 static line_halves ones_avx2(const group_plan *plan, uint64_t rest) {
-    return group_ones(plan, rest);
+    return group_ones(plan, rest, CPU_AVX2);
 }
 static line_halves ones_any(const group_plan *plan, uint64_t rest) {
-    return group_ones(plan, rest);
+    return group_ones(plan, rest, CPU_ANY);
 }
 
 static void agree(unsigned group, unsigned k, unsigned shift) {
@@ -26,6 +29,10 @@ static void agree(unsigned group, unsigned k, unsigned shift) {
         assert_memory_equal(&ones, expected, sizeof expected);
         if (weir__cpu() >= CPU_AVX2) {
             ones = ones_avx2(&plan, rest);
+            assert_memory_equal(&ones, expected, sizeof expected);
+        }
+        if (weir__cpu() == CPU_AVX512) {
+            ones = ones_avx512(&plan, rest);
             assert_memory_equal(&ones, expected, sizeof expected);
         }
     }

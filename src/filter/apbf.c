@@ -52,9 +52,9 @@
 #include <math.h>
 
 #include "core/cells.h"
-#include "core/cpu.h"
 #include "filter/aging.h"
 #include "filter/filter.h"
+#include "filter/line_cells.h"
 #include "filter/lines.h"
 #include "filter/probe.h"
 
@@ -387,33 +387,33 @@ HOT row_places find_rows(uint64_t rest, unsigned lane) {
     return p;
 }
 
+/* In each word of a line the slices that have their place in this word. */
+HOT line_halves find_words(const row_places *p) {
+    const half_line odd = {0, ~UINT64_C(0), 0, ~UINT64_C(0)},
+                    upper = {0, 0, ~UINT64_C(0), ~UINT64_C(0)};
+    half_line here = ~(odd ^ p->word[0]) & ~(upper ^ p->word[1]);
+    return (line_halves){{here & ~p->word[2], here & p->word[2]}};
+}
+
 /* Bit by bit: a where the choice is 0, b where it is 1. */
 HOT uint64_t choose(uint64_t choice, uint64_t a, uint64_t b) { return a ^ ((a ^ b) & choice); }
 
 /* Bit j: does slice j have the key's bit? (And whatever stands above the slices.) */
-HOT uint64_t matches(const uint64_t *line, const row_places *p, unsigned lane) {
-    uint64_t four[4], two[2];
-    for (int i = 0; i < 4; i++) four[i] = choose(p->word[0], line[2 * i], line[2 * i + 1]);
-    for (int i = 0; i < 2; i++) two[i] = choose(p->word[1], four[2 * i], four[2 * i + 1]);
-    uint64_t word = choose(p->word[2], two[0], two[1]);
+HOT uint64_t matches(const line_halves *line, const line_halves *words, const row_places *p,
+                     unsigned lane) {
+    half_line both = (line->half[0] & words->half[0]) | (line->half[1] & words->half[1]);
+    uint64_t word = both[0] | both[1] | both[2] | both[3];
     if (lane == 32) return choose(p->row[0], word, word >> 32);
     uint64_t low = choose(p->row[0], word, word >> 16);
     uint64_t high = choose(p->row[0], word >> 32, word >> 48);
     return choose(p->row[1], low, high);
 }
 
-/* Set the key's bits of the slices in `which`. */
-HOT void set_rows(uint64_t *line, const row_places *p, uint64_t which, unsigned lane) {
-    uint64_t rows;
-    if (lane == 32) rows = (which & ~p->row[0]) | (which & p->row[0]) << 32;
-    else
-        rows = (which & ~p->row[0] & ~p->row[1]) | (which & p->row[0] & ~p->row[1]) << 16 |
-               (which & ~p->row[0] & p->row[1]) << 32 | (which & p->row[0] & p->row[1]) << 48;
-    for (int w = 0; w < WEIR__LINE_WORDS; w++) {
-        uint64_t mine = rows;
-        for (int i = 0; i < 3; i++) mine &= w >> i & 1 ? p->word[i] : ~p->word[i];
-        line[w] |= mine;
-    }
+/* The slices in `which`, each in its row of a word. */
+HOT uint64_t in_their_rows(const row_places *p, uint64_t which, unsigned lane) {
+    if (lane == 32) return (which & ~p->row[0]) | (which & p->row[0]) << 32;
+    return (which & ~p->row[0] & ~p->row[1]) | (which & p->row[0] & ~p->row[1]) << 16 |
+           (which & ~p->row[0] & p->row[1]) << 32 | (which & p->row[0] & p->row[1]) << 48;
 }
 
 /* The top two bits of the first four rows: eight bits of a line's own. */
@@ -455,26 +455,34 @@ static inline uint64_t rows_of_k(uint64_t bits, unsigned k) {
     return bits;
 }
 
-HOT void line_insert(apbf_filter *f, uint64_t *line, const row_places *p, unsigned own,
-                     unsigned lane) {
+/* Whether a generation ends here cannot be foreseen, so that there is no branch. */
+HOT void line_insert(apbf_filter *f, uint64_t *line, line_halves words, const row_places *p,
+                     unsigned own, unsigned lane) {
     unsigned newest = own & OWN_NEWEST, taken = own >> OWN_TAKEN_SHIFT;
-    if (taken == f->generation) {
-        newest = (newest ? newest : f->slices) - 1;
-        taken = 0;
-        f->state.shifts++;
-        uint64_t clear = in_all_rows(UINT64_C(1) << newest, lane);
-        for (int w = 0; w < WEIR__LINE_WORDS; w++) line[w] &= ~clear;
-    }
-    set_rows(line, p, by_number(f, (UINT64_C(1) << f->k) - 1, newest), lane);
-    own_put(line, newest | (taken + 1) << OWN_TAKEN_SHIFT, lane);
+    bool shifts = taken == f->generation;
+    unsigned next = (newest ? newest : f->slices) - 1;
+    newest = shifts ? next : newest;
+    taken = shifts ? 1 : taken + 1;
+    f->state.shifts += shifts;
     f->state.inserted++;
+    uint64_t cleared = in_all_rows((uint64_t)shifts << newest, lane);
+    uint64_t rows = in_their_rows(p, by_number(f, (UINT64_C(1) << f->k) - 1, newest), lane);
+    for (unsigned h = 0; h < HALVES; h++) {
+        half_line old = load_half(line + h * HALF_WORDS);
+        store_half(line + h * HALF_WORDS, (old & ~cleared) | (words.half[h] & rows));
+    }
+    own_put(line, newest | taken << OWN_TAKEN_SHIFT, lane);
 }
 
 HOT bool line_do(apbf_filter *f, uint64_t *line, uint64_t rest, bool insert, unsigned lane) {
     row_places p = find_rows(rest, lane);
     unsigned own = own_get(line, lane);
-    uint64_t found = rows_of_k(by_age(f, matches(line, &p, lane), own & OWN_NEWEST), f->k);
-    if (insert && (!found || (f->renew && !(found & 1)))) line_insert(f, line, &p, own, lane);
+    line_halves words = find_words(&p);
+    line_halves all = {{load_half(line), load_half(line + HALF_WORDS)}};
+    uint64_t have = by_age(f, matches(&all, &words, &p, lane), own & OWN_NEWEST);
+    uint64_t found = rows_of_k(have, f->k);
+    if (insert && (!found || (f->renew && !(found & 1))))
+        line_insert(f, line, words, &p, own, lane);
     return found != 0;
 }
 

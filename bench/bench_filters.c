@@ -9,9 +9,9 @@
  *            each read, changed and written back, with the lines of a block
  *            asked for ahead. Its distance of asking ahead is the best of
  *            several, tried first.
- * Phases     filling: new keys only, from empty until the filter is full. The
- *            zeroing of fresh pages by the system is part of it; what a virtual
- *            machine takes from its host for the first time is touched before.
+ * Phases     filling: new keys only, from empty until the filter is full. All memory,
+ *            the machine's too, was written to before: the zeroing of fresh pages by
+ *            the system is not part of it.
  *            steady: 70% new keys and 30% repeats of any of the last half of
  *            what it can hold, after twice as many new keys as that.
  *            full: repeats only, for libbloom and those filters that have a capacity,
@@ -46,6 +46,7 @@
 #include "bench.h"
 #include "bench_measure.h"
 #include "bench_snapshot.h"
+#include "filter/filter.h"
 
 #define BLOCK 256u     /* keys made at a time */
 #define LOOK_EVERY 16u /* blocks between looks at the clock */
@@ -124,11 +125,6 @@ static void *map_lines(uint64_t bytes) {
     return aligned; /* the process lives as long as the map */
 }
 
-/* Have the system own so much memory that is free: pages which a virtual machine has
- * never used cost many times what they do later, and the filter that comes first would
- * pay for all. */
-static void touch_memory(uint64_t bytes) { munmap(map_lines(bytes), bytes); }
-
 /* ---- contestants ---- */
 
 typedef struct contestant {
@@ -141,7 +137,8 @@ typedef struct contestant {
     unsigned ahead;            /* lines asked for ahead */
     const double *importances; /* of a block's keys, for filters that look at them */
     bool single;               /* offer the keys one by one */
-    bool forgets;              /* it has a steady state */
+    bool forgets;              /* it has a steady state, or */
+    uint64_t capacity;         /* keys that it is made for */
     unsigned lines_a_key;      /* that it may touch; 0: not judged */
 } contestant;
 
@@ -193,9 +190,13 @@ static void offer(const contestant *c, key_block *block) {
 }
 
 static void clear(const contestant *c) {
-    if (c->filter) weir_filter_clear(c->filter);
+    if (c->filter) {
+        weir_filter_clear(c->filter);
+        memset(c->filter->cells, 0, c->filter->cells_bytes);
+    }
 #ifdef HAVE_LIBBLOOM
-    else bloom_reset(c->bloom);
+    else
+        bloom_reset(c->bloom);
 #endif
 }
 
@@ -534,6 +535,7 @@ static void run_bout(bout *b, const contestant *machine) {
     b->keys = key_stream_of(7);
     b->machine_keys = key_stream_of(11);
     b->full = (uint64_t)((double)b->single.bytes * 8 / (log2(1 / b->single.bound) + 2));
+    if (b->single.capacity && b->single.capacity < b->full) b->full = b->single.capacity;
     bench_filling(b);
     bench_full(b);
 }
@@ -553,20 +555,28 @@ static const double *importances_for(const weir_kind *kind) {
     return kind->uses_importance ? importances : NULL;
 }
 
+/* What the filter made of a whole number among its options; 0 if it has none. */
+static uint64_t resolved(const weir_filter *filter, const char *name) {
+    char spec[512], option[32];
+    weir_filter_spec(filter, spec, sizeof spec);
+    snprintf(option, sizeof option, ",%s=", name);
+    const char *at = strstr(spec, option);
+    double number = 0;
+    if (at) sscanf(at + strlen(option), "%lf", &number);
+    return (uint64_t)number;
+}
+
 /* One line a key, or where cells lie anywhere one for each of k and one more. */
 static unsigned lines_a_key(const weir_filter *filter, const char *label) {
-    char spec[512];
     if (strstr(label, "block") || !strcmp(label, "recent")) return 1;
-    weir_filter_spec(filter, spec, sizeof spec);
-    const char *k = strstr(spec, ",k=");
-    return k ? (unsigned)strtoul(k + 3, NULL, 10) + 1 : 0;
+    unsigned k = (unsigned)resolved(filter, "k");
+    return k ? k + 1 : 0;
 }
 
 static void bench_filter(const char *label, const char *spec, const weir_kind *kind,
                          const contestant *machine) {
     weir_filter *filter;
     weir_error err;
-    touch_memory(machine->bytes);
     if (weir_filter_new(&filter, spec, &err)) bench_die("%s: %s", spec, err.message);
     weir_filter_info info;
     weir_filter_get_info(filter, &info);
@@ -577,6 +587,7 @@ static void bench_filter(const char *label, const char *spec, const weir_kind *k
     b.batched.bound = info.fpr_bound;
     b.batched.importances = importances_for(kind);
     b.batched.forgets = option_of(kind, "capacity") == NULL;
+    b.batched.capacity = resolved(filter, "capacity");
     b.batched.lines_a_key = lines_a_key(filter, label);
     b.single = b.batched;
     b.single.single = true;

@@ -160,14 +160,17 @@ HOT bool line_test(spectral_filter *f, const uint64_t *line, uint64_t rest, unsi
 HOT bool line_offer(spectral_filter *f, uint64_t *line, uint64_t rest, unsigned width,
                     cpu_kind cpu) {
     line_halves ones = group_ones(&f->plan, rest, cpu), words = load_line(line), least_ones;
-    unsigned least = least_of(&words, &ones, width, &least_ones);
+    least_ones = unused_ones(&words, &ones, width);
+    uint64_t times = ones_in(&least_ones);
+    unsigned least = 0;
+    if (!times) { /* else the least is 0: what a new key finds is as good as foreseen */
+        least = least_of(&words, &ones, width, &least_ones, cpu);
+        times = ones_in(&least_ones);
+    }
     raise_ones(&words, f->recurring ? &ones : &least_ones, width);
     store_line(line, words);
-    if (f->recurring) {
-        uint64_t times = bits_in(least_ones.half[0] | least_ones.half[1] << 1);
-        if (stands_alone(f, (unsigned)times))
-            raise_second(f, (weir__counters_key){line, rest}, least + 1);
-    }
+    if (f->recurring && stands_alone(f, (unsigned)times))
+        raise_second(f, (weir__counters_key){line, rest}, least + 1);
     return least > 0;
 }
 

@@ -561,12 +561,16 @@ HOT void store_two(uint8_t *at, two_words x) {
     store64(at, x.low);
     store64(at + 8, x.high);
 }
-/* By less than 64 places. */
+/* By less than 128 places: the last group of a line may begin in the upper word of two. */
 HOT two_words shift_up(two_words x, unsigned by) {
-    return (two_words){x.low << by, x.high << by | x.low >> 1 >> (63 - by)};
+    unsigned left = by % 64;
+    uint64_t low = x.low << left, high = x.high << left | x.low >> 1 >> (63 - left);
+    return by < 64 ? (two_words){low, high} : (two_words){0, low};
 }
 HOT two_words shift_down(two_words x, unsigned by) {
-    return (two_words){x.low >> by | x.high << 1 << (63 - by), x.high >> by};
+    unsigned left = by % 64;
+    uint64_t low = x.low >> left | x.high << 1 << (63 - left), high = x.high >> left;
+    return by < 64 ? (two_words){low, high} : (two_words){high, 0};
 }
 
 HOT two_words read_group(const ordered_form *form, const uint8_t *line, unsigned group) {

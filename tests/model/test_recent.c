@@ -94,6 +94,44 @@ static void every_shape_is_sound(void **unused) {
     assert_true(grow > 0);
 }
 
+FOR_AVX2 static bool ordered_avx2(const ordered_form *form, uint8_t *line, uint64_t value) {
+    return offer_ordered(form, line, value, CPU_AVX2);
+}
+FOR_AVX512 static bool ordered_avx512(const ordered_form *form, uint8_t *line, uint64_t value) {
+    return offer_ordered(form, line, value, CPU_AVX512);
+}
+
+/* Every group of an ordered line, also the last, keeps what was just offered to it, and
+ * is the same by any processor's code. */
+static void groups_agree(const ordered_form *form, unsigned code_bits) {
+    uint8_t line[3][LINE_BYTES] = {{0}};
+    for (uint64_t i = 0; i < 40u * form->entries; i++) {
+        uint64_t value = test_word(61, i), rest;
+        unsigned group = (unsigned)weir__part(value, form->groups, &rest);
+        bool seen = offer_ordered(form, line[CPU_ANY], value, CPU_ANY);
+        if (weir__cpu() >= CPU_AVX2)
+            assert_int_equal(ordered_avx2(form, line[CPU_AVX2], value), seen);
+        if (weir__cpu() >= CPU_AVX512)
+            assert_int_equal(ordered_avx512(form, line[CPU_AVX512], value), seen);
+        assert_true(test_group(form, line[CPU_ANY], group, rest >> (64 - form->bits)));
+        assert_int_equal(line[CPU_ANY][0] & ((1u << code_bits) - 1), 0);
+        for (cpu_kind cpu = CPU_AVX2; cpu <= weir__cpu(); cpu++)
+            assert_memory_equal(line[cpu], line[CPU_ANY], LINE_BYTES);
+    }
+}
+
+static void every_group_is_sound(void **unused) {
+    (void)unused;
+    unsigned forms = 0;
+    for (double rate = 0.5; rate > 1e-12; rate *= 0.97) {
+        recent_filter *f = make_recent(1024, rate, 3);
+        for (unsigned way = ORDERED_MIDDLE; way < WAYS; way++)
+            if (to_be_had(f, way)) groups_agree(ordered_way(f, way), f->shape.code_bits), forms++;
+        free_recent(f);
+    }
+    assert_true(forms > 1000);
+}
+
 /* ---- the bound ---- */
 
 /* Only new keys, far into overload, some of them offered again and again: every
@@ -411,6 +449,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_while_keys_fit),
         cmocka_unit_test(every_shape_is_sound),
+        cmocka_unit_test(every_group_is_sound),
         cmocka_unit_test(bound_holds_in_every_stretch),
         cmocka_unit_test(reported_rate_is_the_real_one),
         cmocka_unit_test(same_for_every_batch_and_processor),

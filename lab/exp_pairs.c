@@ -348,9 +348,10 @@ static const lab_claim online_w_claims[] = {
          .log_y = true},                                                                           \
     }
 
-#define COMMON_FIELDS                                                                              \
-    .file = LAB_FILE, .columns = error_columns, .quick = 20, .full = 100, .quick_seeds = 1,        \
-    .full_seeds = 3, .run = run_errors, .cost = lab_pairs_cost, .memory = lab_pairs_memory
+#define COMMON_FIELDS(ns_)                                                                         \
+    .file = LAB_FILE, .ns = ns_, .columns = error_columns, .quick = 20, .full = 100,               \
+    .quick_seeds = 1, .full_seeds = 3, .run = run_errors, .cost = lab_pairs_cost,                  \
+    .memory = lab_pairs_memory
 
 #define DATA                                                                                       \
     "Titles of random words with the thesis's numbers of similar pairs, in its sizes; Debian's "   \
@@ -386,7 +387,7 @@ const lab_experiment lab_exp_pairs[] = {
                   .log_y = true}},
      .quick_expected = LAB_SAME_SHAPE,
      .full_expected = LAB_SAME_SHAPE,
-     COMMON_FIELDS},
+     COMMON_FIELDS(45)},
     {.name = "pairs-table-5.2",
      .source = "Thesis, table 5.2",
      .title = "PairCount offline, by the number of records",
@@ -399,7 +400,7 @@ const lab_experiment lab_exp_pairs[] = {
      .figures = ERROR_FIGURE("Relative error against the number of records", "n", true),
      .quick_expected = LAB_REPRODUCED,
      .full_expected = LAB_SAME_SHAPE,
-     COMMON_FIELDS},
+     COMMON_FIELDS(45)},
     {.name = "pairs-table-5.3",
      .source = "Thesis, table 5.3",
      .title = "PairCount offline, by the sample",
@@ -412,7 +413,7 @@ const lab_experiment lab_exp_pairs[] = {
      .figures = ERROR_FIGURE("Relative error against the sample", "r", false),
      .quick_expected = LAB_REPRODUCED,
      .full_expected = LAB_SAME_SHAPE,
-     COMMON_FIELDS},
+     COMMON_FIELDS(45)},
     {.name = "pairs-table-5.4",
      .source = "Thesis, table 5.4",
      .title = "PairCount offline, by the number of values",
@@ -426,7 +427,7 @@ const lab_experiment lab_exp_pairs[] = {
      .figures = ERROR_FIGURE("Relative error against the number of values", "d", false),
      .quick_expected = LAB_SAME_SHAPE,
      .full_expected = LAB_SAME_SHAPE,
-     COMMON_FIELDS},
+     COMMON_FIELDS(45)},
     {.name = "pairs-table-5.5",
      .source = "Thesis, table 5.5",
      .title = "PairCount online, by similarity",
@@ -444,7 +445,7 @@ const lab_experiment lab_exp_pairs[] = {
                   .log_y = true}},
      .quick_expected = LAB_REPRODUCED,
      .full_expected = LAB_SAME_SHAPE,
-     COMMON_FIELDS},
+     COMMON_FIELDS(22)},
     {.name = "pairs-width",
      .source = "Thesis, theorem 9",
      .title = "PairCount online, by the width of the sketch",
@@ -455,5 +456,5 @@ const lab_experiment lab_exp_pairs[] = {
      .figures = ERROR_FIGURE("Relative error against the width", "w", true),
      .quick_expected = LAB_REPRODUCED,
      .full_expected = LAB_REPRODUCED,
-     COMMON_FIELDS},
+     COMMON_FIELDS(22)},
     {0}};

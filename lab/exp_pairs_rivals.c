@@ -168,6 +168,7 @@ static const lab_claim rival_claims[] = {
 const lab_experiment lab_exp_pairs_rivals[] = {
     {.name = "pairs-table-5.7",
      .file = LAB_FILE,
+     .ns = 45,
      .source = "Thesis, tables 5.6 and 5.7",
      .title = "PairCount online and random sampling in the same memory",
      .claim = "With 9000 counters PairCount is significantly more accurate than a sample of 750 "

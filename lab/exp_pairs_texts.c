@@ -364,6 +364,7 @@ static double text_cost(const lab_case *c, double size, double scale) {
 const lab_experiment lab_exp_pairs_texts[] = {
     {.name = "pairs-jaccard",
      .file = LAB_FILE,
+     .ns = 1.5e8,
      .source = "Thesis, section 5.4",
      .title = "Pairs of texts by their Jaccard similarity",
      .claim = "By min-wise hashing the number of pairs of similar vectors stands for that of pairs "

@@ -8,7 +8,7 @@
  *            CMM        the same with the median of the row as its noise (4.2.4)
  *            Fast-AGMS  signed counters; the median of the rows (lemma 3)
  *            all clipped to [0, CM] where there is a CM
- *            auto       see below
+ *            auto       the likeliest count, given the noise that all counters show: likely.c
  * Error      a row's variance: CMM (F2 - f^2)/(w-1), Fast-AGMS the same over w,
  *            where F2 is the self-join size. CM errs upwards only.
  *            Bounds: with weights that leave no key below zero, CM is an upper
@@ -28,54 +28,28 @@
  *            which is lemma 4's for f = g. Fast-AGMS has w for w-1.
  * Medians    the deviation of a median of d rows is taken to be that of a median
  *            of normal variables. Noise with a heavier tail has a better median.
- * Cost       a key: d counters (CM), auto about a microsecond; all but CM first look at
- *            all counters, once after each change
- *
- * auto. Section 4.2.1 observes that the counters of a row show the distribution of
- * the noise in it. So a key's d counters tell how likely each count f is: all of
- * counter - f must be noise. auto takes the counters of all rows (or 4096 of them) for
- * the distribution q, and reads the median of what
- *
- *     prior(f) x q(c1 - f) x ... x q(cd - f),    0 <= f <= CM
- *
- * says. With a prior that is flat this is, whatever the noise, the least mean
- * absolute error of any reading that moves along with the key's count, as CM and CMM do.
- * But CMM is cut off at 0, which helps it with keys that never came; so 0 itself has
- * the weight of SPIKE counts, less where the noise is wide, and of SPIKE_SPREAD times
- * half the distance of its quartiles besides. These two were measured, for the least
- * regret over skew 0 to 2, several shapes, all keys and the most frequent.
- * Tested in tests/model/test_countmin.c and by the lab (count-auto): at most 1.1 times
- * the error of the better of CM and CMM, but for single cells of a full run (1.18). At
- * medium skew it has half the error of either.
+ * Cost       a key: d counters; auto more (likely.c). All but CM first look at all counters,
+ *            once after each change
  *
  * Source     thesis chapter 4; Charikar, Chen, Farach-Colton 2002; Cormode,
- *            Garofalakis 2005. auto is ours; Ting 2018 reads counters by the likelihood
- *            of their noise as well.
+ *            Garofalakis 2005
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
+#include "sketch/likely.h"
 #include "sketch/matrix.h"
 
-enum { NOISE_MOST = 4096, STRETCHES = 48, STRETCH_LEAST = 4 };
-enum { STEPS_MOST = 4 * STRETCHES, SEGMENTS_MOST = STEPS_MOST * WEIR__DEPTH_MOST + 2 };
 #define CHANCE 0.01 /* that a bound fails */
-#define SPIKE 10.0
-#define SPIKE_SPREAD 0.75
 
 struct weir__row_view {
     double square[WEIR__DEPTH_MOST]; /* sum of the squares of a row's counters */
     double median[WEIR__DEPTH_MOST]; /* of the counters of a row, once `halved` */
     bool halved;
-    bool drawn; /* what follows is set */
-
-    /* the distribution of the noise: constant from each start to the next */
-    double start[STEPS_MOST + 1], density[STEPS_MOST]; /* densities relative to the greatest */
-    unsigned steps;
-    double unit;  /* how far apart two counts are at least; of real counters next to nothing */
-    double spike; /* the weight of the count 0, in counts */
+    weir__noise noise; /* once `learnt` */
+    bool learnt;
 };
 
 /* ---- medians ---- */
@@ -85,7 +59,7 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void sort_doubles(double *numbers, size_t n) {
+void weir__sort(double *numbers, size_t n) {
     if (n > 32) {
         qsort(numbers, n, sizeof *numbers, compare_doubles);
         return;
@@ -104,7 +78,7 @@ static double middle_of(const double *sorted, size_t n) {
 }
 
 double weir__median(double *numbers, size_t n) {
-    sort_doubles(numbers, n);
+    weir__sort(numbers, n);
     return middle_of(numbers, n);
 }
 
@@ -201,7 +175,7 @@ static weir_status refresh(weir__matrix *m, weir_error *err) {
     if (!m->view) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     if (m->stale) {
         view_rows(m, m->view);
-        m->view->drawn = m->view->halved = false;
+        m->view->learnt = m->view->halved = false;
         m->stale = false;
     }
     return WEIR_OK;
@@ -212,142 +186,16 @@ void weir__matrix_close(weir__matrix *m) {
     m->view = NULL;
 }
 
-static double least(const double *numbers, unsigned n) {
-    double low = HUGE_VAL;
-    for (unsigned i = 0; i < n; i++) low = fmin(low, numbers[i]);
-    return low;
-}
-
-/* ---- auto ---- */
-
-/* Counters of each row, evenly chosen, in ascending order. Returns how many. */
-static size_t sample_noise(const weir__matrix *m, double noise[NOISE_MOST]) {
-    size_t most = NOISE_MOST / m->depth, each = m->width < most ? (size_t)m->width : most, n = 0;
-    for (unsigned row = 0; row < m->depth; row++)
-        for (size_t i = 0; i < each; i++) {
-            uint64_t j = (uint64_t)((double)i * (double)m->width / (double)each);
-            noise[n++] = weir__cell_value(m, weir__cell_number(m, row, j));
-        }
-    sort_doubles(noise, n);
-    return n;
-}
-
-static void add_step(weir__row_view *v, double start, double end, double share) {
-    v->start[v->steps] = start;
-    v->density[v->steps++] = share / (end - start);
-}
-
-static size_t equals(const double *sorted, size_t n, size_t at) {
-    size_t end = at;
-    while (end < n && sorted[end] == sorted[at]) end++;
-    return end - at;
-}
-
-/* The end of a stretch of noises: `each` of them, or those before a value that has
- * as many for itself. */
-static size_t stretch_end(const double *sorted, size_t n, size_t at, size_t each) {
-    size_t end = at + equals(sorted, n, at);
-    while (end < n && end - at < each) {
-        size_t same = equals(sorted, n, end);
-        if (same >= each) break;
-        end += same;
-    }
-    return end;
-}
-
-/* A value that many counters have is a step of its own; what lies between is cut into
- * stretches of equally many. Where none was seen, half of one might have been. */
-static void spread_noise(weir__row_view *v, const double *noise, size_t n) {
-    size_t each = n / STRETCHES > STRETCH_LEAST ? n / STRETCHES : STRETCH_LEAST;
-    double rare = 0.5 / (double)n, last = noise[n - 1] + v->unit, most = 0;
-    v->steps = 0;
-    if (noise[0] > 0) add_step(v, 0, noise[0], rare);
-    for (size_t at = 0, end; at < n; at = end) {
-        end = stretch_end(noise, n, at, each);
-        double next = end < n ? noise[end] : last;
-        double stop = equals(noise, n, at) >= each ? fmin(noise[at] + v->unit, next) : next;
-        add_step(v, noise[at], stop, (double)(end - at) / (double)n);
-        if (stop < next) add_step(v, stop, next, rare);
-    }
-    add_step(v, last, last + fabs(last) + v->unit, rare);
-    v->start[v->steps] = HUGE_VAL;
-    for (unsigned i = 0; i < v->steps; i++) most = fmax(most, v->density[i]);
-    for (unsigned i = 0; i < v->steps; i++) v->density[i] /= most;
-}
-
-/* What a record weighs: where weights are no whole numbers, the least noise that is any. */
-static double least_weight(const weir__matrix *m, const double *noise, size_t n) {
-    for (size_t i = 0; i < n && m->counter == WEIR__COUNTER_REAL; i++)
-        if (noise[i] > 0) return noise[i];
-    return 1;
-}
-
-static void learn_noise(const weir__matrix *m, weir__row_view *v) {
-    double noise[NOISE_MOST] = {0};
-    size_t n = sample_noise(m, noise);
-    double weight = least_weight(m, noise, n), spread = (noise[n * 3 / 4] - noise[n / 4]) / 2;
-    bool real = m->counter == WEIR__COUNTER_REAL;
-    double most = sqrt(least(v->square, m->depth)); /* no key has a greater count */
-    v->unit = real ? fmax(weight * 1e-9, most * 0x1p-48) : 1;
-    v->spike = SPIKE * weight / (1 + spread / weight) + SPIKE_SPREAD * spread;
-    spread_noise(v, noise, n);
-    v->drawn = true;
-}
-
-/* How likely the counts of a key are: segments from CM down to 0. */
-typedef struct {
-    size_t count;
-    double top;                 /* CM, where the first begins */
-    double from[SEGMENTS_MOST]; /* where they end; the end is not part of them */
-    double mass[SEGMENTS_MOST], total;
-} likely_counts;
-
-static void weigh_counts(const weir__row_view *v, const double *values, unsigned depth,
-                         likely_counts *l) {
-    unsigned at[WEIR__DEPTH_MOST] = {0};
-    double top = l->top = fmax(0, least(values, depth)), from;
-    l->count = 0;
-    l->total = 0;
-    for (unsigned i = 0; i < depth; i++)
-        while (at[i] + 1 < v->steps && v->start[at[i] + 1] <= values[i] - top) at[i]++;
-    for (bool zero = top == 0;; zero = top == 0) {
-        double mass = zero ? v->unit + v->spike : 1;
-        from = zero ? -v->unit : 0;
-        for (unsigned i = 0; i < depth; i++) {
-            from = fmax(from, values[i] - v->start[at[i] + 1]);
-            mass *= v->density[at[i]];
-        }
-        if (!zero) mass *= top - from;
-        l->from[l->count] = from;
-        l->mass[l->count++] = mass;
-        l->total += mass;
-        if (zero) return;
-        for (unsigned i = 0; i < depth; i++) at[i] += values[i] - v->start[at[i] + 1] >= from;
-        top = from;
-    }
-}
-
-/* The count above which a share of the mass lies. */
-static double count_at(const weir__row_view *v, const likely_counts *l, double share) {
-    double top = l->top, mass = share * l->total;
-    size_t i = 0;
-    for (; i + 1 < l->count && l->mass[i] < mass; i++) {
-        mass -= l->mass[i];
-        top = l->from[i];
-    }
-    double width = top - l->from[i];
-    if (width < 2 * v->unit) return top; /* a single count */
-    double count = top - mass / l->mass[i] * width;
-    return v->unit == 1 ? ceil(count) : count;
-}
-
-static weir_status refresh_noise(weir__matrix *m, weir_error *err) {
-    weir_status status = refresh(m, err);
-    if (status == WEIR_OK && !m->view->drawn) learn_noise(m, m->view);
-    return status;
-}
-
 /* ---- a key ---- */
+
+static weir_status refresh_noise(weir__matrix *m, double total, weir_error *err) {
+    weir_status status = refresh(m, err);
+    if (status != WEIR_OK || m->view->learnt) return status;
+    double most = sqrt(weir__least(m->view->square, m->depth));
+    weir__noise_learn(&m->view->noise, m, most, total);
+    m->view->learnt = true;
+    return WEIR_OK;
+}
 
 /* CM less the most that its noise is with 99%, by Markov and, where the squares
  * are known, by Cantelli. */
@@ -360,13 +208,9 @@ static double lower_bound(const weir__matrix *m, double cm, double total, double
 
 static void estimate_cm(const weir__matrix *m, const double *values, double total,
                         weir_estimate *out) {
-    double cm = least(values, m->depth);
+    double cm = weir__least(values, m->depth);
     *out = (weir_estimate){cm, lower_bound(m, cm, total, -1), cm, 0};
     out->deviation = (out->high - out->low) / 2;
-}
-
-static double clip(double x, double low, double high) {
-    return x < low ? low : x > high ? high : x;
 }
 
 /* Bounds about the unbiased estimate, inside those of CM, around the value. */
@@ -374,7 +218,7 @@ static void bound_cmm(const weir__matrix *m, const double *values, double total,
                       weir_estimate *out) {
     double unbiased[WEIR__DEPTH_MOST], w = (double)m->width;
     for (unsigned i = 0; i < m->depth; i++) unbiased[i] = values[i] - (total - values[i]) / (w - 1);
-    double cm = least(values, m->depth), most = least(m->view->square, m->depth);
+    double cm = weir__least(values, m->depth), most = weir__least(m->view->square, m->depth);
     double middle = weir__median(unbiased, m->depth);
     double reach = weir__median_reach(m->depth, CHANCE) * sqrt(most / (w - 1));
     out->low = fmin(out->value, fmax(middle - reach, lower_bound(m, cm, total, most)));
@@ -387,21 +231,15 @@ static void estimate_cmm(const weir__matrix *m, double *values, double total, bo
     if (!by_mean) find_medians(m, m->view);
     for (unsigned i = 0; i < m->depth; i++)
         residues[i] = values[i] - (by_mean ? (total - values[i]) / (w - 1) : m->view->median[i]);
-    double cm = least(values, m->depth), square = least(m->view->square, m->depth);
-    out->value = clip(weir__median(residues, m->depth), 0, fmax(cm, 0));
+    double cm = weir__least(values, m->depth), square = weir__least(m->view->square, m->depth);
+    out->value = weir__clip(weir__median(residues, m->depth), 0, fmax(cm, 0));
     out->deviation = sqrt(fmax(0, square - out->value * out->value) / (w - 1)) *
                      weir__median_deviation(m->depth);
     bound_cmm(m, values, total, out);
 }
 
 static void estimate_auto(const weir__matrix *m, double *values, double total, weir_estimate *out) {
-    likely_counts l;
-    weigh_counts(m->view, values, m->depth, &l);
-    *out = (weir_estimate){.value = l.top, .deviation = l.top};
-    if (l.total > 0) {
-        out->value = count_at(m->view, &l, 0.5);
-        out->deviation = (count_at(m->view, &l, 0.16) - count_at(m->view, &l, 0.84)) / 2;
-    }
+    weir__noise_read(&m->view->noise, values, m->depth, out);
     bound_cmm(m, values, total, out);
 }
 
@@ -437,7 +275,7 @@ weir_status weir__matrix_estimate(weir__matrix *m, uint64_t hash, double total, 
         estimate_cm(m, values, total, out);
         return WEIR_OK;
     }
-    status = by == WEIR_BY_AUTO && !m->with_sign ? refresh_noise(m, err) : refresh(m, err);
+    status = by == WEIR_BY_AUTO && !m->with_sign ? refresh_noise(m, total, err) : refresh(m, err);
     if (status != WEIR_OK) return status;
     if (m->with_sign) estimate_signed(m, values, out);
     else if (by == WEIR_BY_AUTO) estimate_auto(m, values, total, out);
@@ -496,8 +334,8 @@ static void join_estimate(const weir__matrix *m, const double *sums, double tota
     for (unsigned i = 0; i < m->depth; i++) rows[i] = unbiased_square(m, sums[i], total_a, total_b);
     double middle = weir__median(rows, m->depth), row = scale / sqrt(w);
     double reach = weir__median_reach(m->depth, CHANCE) * row;
-    double high = m->with_sign ? HUGE_VAL : least(sums, m->depth);
-    out->value = by_minimum ? high : m->with_sign ? middle : clip(middle, 0, high);
+    double high = m->with_sign ? HUGE_VAL : weir__least(sums, m->depth);
+    out->value = by_minimum ? high : m->with_sign ? middle : weir__clip(middle, 0, high);
     out->deviation = row * weir__median_deviation(m->depth);
     out->low = fmin(out->value, m->with_sign ? middle - reach : fmax(0, middle - reach));
     out->high = fmax(out->value, fmin(high, middle + reach));

@@ -7,6 +7,7 @@
 #ifndef WEIR_SKETCH_MATRIX_H
 #define WEIR_SKETCH_MATRIX_H
 
+#include <math.h>
 #include <stddef.h>
 
 #include "sketch/rowhash.h"
@@ -134,5 +135,18 @@ double weir__median_deviation(unsigned depth);
 
 /* The median of n numbers, which are reordered. */
 double weir__median(double *numbers, size_t n);
+
+/* Into ascending order. */
+void weir__sort(double *numbers, size_t n);
+
+static inline double weir__least(const double *numbers, unsigned n) {
+    double low = HUGE_VAL;
+    for (unsigned i = 0; i < n; i++) low = fmin(low, numbers[i]);
+    return low;
+}
+
+static inline double weir__clip(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
 
 #endif

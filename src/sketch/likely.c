@@ -43,6 +43,7 @@
 
 enum { SAMPLE_MOST = 4096, STRETCHES = WEIR__NOISE_STEPS / 4, STRETCH_LEAST = 4 };
 enum { SEGMENTS_MOST = WEIR__NOISE_STEPS * WEIR__DEPTH_MOST + 2 };
+#define ROUNDING 0x1p-48 /* of sums of reals, relative */
 #define SPIKE 10.0
 #define SPIKE_SPREAD 0.75
 
@@ -104,11 +105,11 @@ static void spread_noise(weir__noise *noise, const double *sample, size_t n) {
 }
 
 /* What a record weighs: where weights are no whole numbers, the least that a counter has beyond
- * the least noisy. */
+ * the least noisy, roundings aside. */
 static double least_weight(const weir__matrix *m, const double *sample, size_t n) {
-    double quiet = fmax(0, sample[0]);
+    double quiet = fmax(0, sample[0]), rounding = fabs(sample[n - 1]) * ROUNDING;
     for (size_t i = 0; i < n && m->counter == WEIR__COUNTER_REAL; i++)
-        if (sample[i] > quiet) return sample[i] - quiet;
+        if (sample[i] - quiet > rounding) return sample[i] - quiet;
     return 1;
 }
 
@@ -323,7 +324,7 @@ void weir__noise_learn(weir__noise *noise, const weir__matrix *m, double most, d
     trials t = {.sample = sample, .n = n, .depth = m->depth};
     double weight = least_weight(m, sample, n), spread = (sample[n * 3 / 4] - sample[n / 4]) / 2;
     bool whole = m->counter != WEIR__COUNTER_REAL;
-    noise->unit = whole ? 1 : fmax(weight * 1e-9, most * 0x1p-48);
+    noise->unit = whole ? 1 : fmax(weight * 1e-9, most * ROUNDING);
     noise->spike = 0;
     spread_noise(noise, sample, n);
     plan_trials(&t, weight, spread, whole);

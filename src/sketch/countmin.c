@@ -9,7 +9,8 @@
  * Error      CM reads the minimum: at most error x total too high with the
  *            confidence asked for, never too low. CMM takes the noise off as the
  *            other counters show it: unbiased by row. estimate.c has all of
- *            them, over the very same counters, and `auto` that chooses.
+ *            them, over the very same counters; likely.c has `auto`, which is
+ *            as good as the better one.
  *            update=conservative is the minimal increase of spectral Bloom
  *            filters on the same matrix: read by CM only, no deletions.
  * Cost       d counters per key, in d cache lines or (layout=block) one

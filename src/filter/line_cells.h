@@ -23,7 +23,7 @@
 #include "core/cpu.h"
 #include "core/rng.h"
 
-enum { LINE_CELLS_MOST = 32 };
+enum { LINE_CELLS_MOST = 32, LINE_ROUNDS_MOST = LINE_CELLS_MOST / WEIR__LINE_WORDS };
 
 /* Half a line, in one register where these are large enough. How it is passed to a
  * function would depend on the processor, but all of these are inlined. */
@@ -65,29 +65,57 @@ HOT uint64_t bits_in(half_line half) {
 }
 HOT bool any_bit(half_line half) { return (half[0] | half[1] | half[2] | half[3]) != 0; }
 
-/* The key's cells, all bits of each one set. Scaling twelve bits to a power of two is
- * taking the highest of them. */
+/* From where in the lanes a step's cells begin in a mix: the first bits of these. Scaling
+ * twelve bits to a power of two is taking the highest of them. */
+HOT half_line line_step_cells(uint64_t mix, const uint64_t *shift, unsigned width, bool scaled) {
+    const bool even = (width & (width - 1)) == 0;
+    const uint64_t from = scaled && even ? mix >> 6 : mix, per_word = 64 / width;
+    half_line cell = (half_line){from, from, from, from} >> load_half(shift);
+    if (scaled && even) return cell & (64 - width);
+    if (scaled) return ((cell & 0xfff) * per_word >> 12) * width;
+    return (cell & (per_word - 1)) * width;
+}
+
+/* The key's cells, all bits of each one set. */
 HOT void line_cells_by(const line_plan *plan, uint64_t rest, unsigned width, bool scaled,
                        line_halves *cells) {
-    const bool even = (width & (width - 1)) == 0;
-    uint64_t mix = weir__mix64(rest), per_word = 64 / width, max = (1u << width) - 1;
+    uint64_t mix = weir__mix64(rest), max = (1u << width) - 1;
     unsigned late = (unsigned)-(mix >> 61) % WEIR__LINE_WORDS;
     line_halves sum = {0};
     for (unsigned i = 0; i < plan->steps; i++) {
         const line_step *step = &plan->step[i];
         const uint64_t *keep = (i + 1 < plan->steps ? step->keep : plan->last) + late;
         if (step->next_mix) mix = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
-        const uint64_t from = scaled && even ? mix >> 6 : mix;
-        const half_line all = {from, from, from, from};
         for (unsigned h = 0; h < HALVES; h++) {
-            half_line cell = all >> load_half(step->shift + late + h * HALF_WORDS);
-            if (scaled && even) cell &= 64 - width;
-            else if (scaled) cell = ((cell & 0xfff) * per_word >> 12) * width;
-            else cell = (cell & (per_word - 1)) * width;
+            half_line cell =
+                line_step_cells(mix, step->shift + late + h * HALF_WORDS, width, scaled);
             sum.half[h] |= max << cell & load_half(keep + h * HALF_WORDS);
         }
     }
     *cells = sum;
+}
+
+/* The same cells by their first bits, scaled: for each round of the lanes eight words of
+ * `at`. In the last round lanes without a cell have one of no meaning. Returns by how much
+ * the lanes are turned: lane `i` of a round has its cell number (i + late) % 8. */
+HOT unsigned line_places_by(const line_plan *plan, uint64_t rest, unsigned width, uint64_t *at) {
+    uint64_t mix = weir__mix64(rest);
+    unsigned late = (unsigned)-(mix >> 61) % WEIR__LINE_WORDS;
+    line_halves round = {0};
+    for (unsigned i = 0; i < plan->steps; i++) {
+        const line_step *step = &plan->step[i];
+        if (step->next_mix) mix = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
+        for (unsigned h = 0; h < HALVES; h++) {
+            unsigned lane = late + h * HALF_WORDS;
+            half_line cell = line_step_cells(mix, step->shift + lane, width, true);
+            round.half[h] |= cell & load_half(step->keep + lane);
+        }
+        if (i + 1 < plan->steps && step[1].first % WEIR__LINE_WORDS) continue;
+        for (unsigned h = 0; h < HALVES; h++) store_half(at + h * HALF_WORDS, round.half[h]);
+        at += WEIR__LINE_WORDS;
+        round = (line_halves){0};
+    }
+    return late;
 }
 
 HOT void line_cells(const line_plan *plan, uint64_t rest, unsigned width, line_halves *cells) {

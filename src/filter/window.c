@@ -195,6 +195,14 @@ static void settle_length(weir__window *f) {
     f->length = length->whole;
 }
 
+static void settle_rounds(weir__window *f) {
+    f->plan = line_plan_scaled(f->k);
+    f->rounds = (f->k + WEIR__LINE_WORDS - 1) / WEIR__LINE_WORDS;
+    unsigned before = (f->rounds - 1) * WEIR__LINE_WORDS;
+    for (unsigned i = 0; i < 2 * WEIR__LINE_WORDS; i++)
+        f->last_round[i] = before + i % WEIR__LINE_WORDS < f->k ? f->mask : 0;
+}
+
 static weir_status create(weir_filter *base, weir_error *err) {
     weir__window *f = (weir__window *)base;
     base->windowed = true;
@@ -212,8 +220,7 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->running_most = weir__window_ticks(f->jumping, f->block, f->width);
     f->mask = (UINT64_C(1) << f->width) - 1;
     for (unsigned i = 0; i < f->a_word; i++) f->lows |= UINT64_C(1) << (i * f->width);
-    for (unsigned i = 0; i < 64; i++) f->low_of[i] = (uint8_t)(i - i % f->width);
-    f->plan = line_plan_scaled(f->k);
+    settle_rounds(f);
     f->words = f->lines * WEIR__LINE_WORDS;
     f->blocks = (f->lines + WEIR__SWEPT_LINES - 1) / WEIR__SWEPT_LINES;
     f->quota = (f->blocks + f->marks - f->running_most - 1) / (f->marks - f->running_most);

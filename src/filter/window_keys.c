@@ -9,7 +9,7 @@
 #include "filter/window_over.h"
 
 enum { PLACE_BITS = 12, PLACE_MASK = 4095, PLACES_A_MIX = 5 }; /* of line_plan_scaled() */
-enum { CHUNK = 64, PLACES = 512 };
+enum { CHUNK = 64, PLACES = 512, FEW = 4 };
 
 /* --- one key ------------------------------------------------------------------------ */
 
@@ -108,7 +108,7 @@ static inline bool offer_one(weir__window *f, const uint64_t *places, uint64_t a
     return known;
 }
 
-/* --- one key in its line: all words at once -------------------------------------------- */
+/* --- timers of one key in its line: all words at once ---------------------------------- */
 
 typedef struct {
     uint64_t *line, rest;
@@ -120,30 +120,6 @@ HOT key_line line_of(const weir__window *f, uint64_t hash) {
     return key;
 }
 
-/* A cell that ran loses its old mark: the first of those laid together from word `lane` on.
- * If there is none, nothing is lost. */
-HOT void lose_first(weir__window *f, const uint64_t *line, unsigned lane, uint64_t ran,
-                    unsigned mark) {
-    unsigned at = ran ? (unsigned)__builtin_ctzll(ran) : 0, low = f->low_of[at], apart = at - low;
-    uint64_t value = line[lane + 4 * (apart & 1) + (apart & 2)] >> low & f->mask;
-    f->state.count[ran ? value - 1 : mark] -= ran != 0;
-}
-
-/* Few of a key's cells ran. How many cannot be foreseen, so that one loop goes through two
- * words: a wrong guess costs more than a turn that does nothing. */
-HOT void lose_both(weir__window *f, const uint64_t *line, unsigned lane, uint64_t a, uint64_t b,
-                   unsigned mark) {
-    for (; a | b; a &= a - 1, b &= b - 1) {
-        lose_first(f, line, lane, a, mark);
-        lose_first(f, line, lane + 1, b, mark);
-    }
-}
-
-HOT void lose_marks(weir__window *f, const uint64_t *line, cell_bits ran, unsigned mark) {
-    lose_both(f, line, 0, ran.word[0], ran.word[1], mark);
-    lose_both(f, line, 2, ran.word[2], ran.word[3], mark);
-}
-
 /* Whether enough of a known key's cells are equal. */
 static bool line_has_equal(const weir__window *f, key_line key) {
     uint64_t places[WEIR__K_MOST];
@@ -151,34 +127,111 @@ static bool line_has_equal(const weir__window *f, key_line key) {
     return enough_are_equal(f, places);
 }
 
-/* Known if none of its cells is over. What follows is done for known keys as well, to no
- * cell of theirs: whether a key is known cannot be foreseen. */
-HOT bool offer_timers(weir__window *f, key_line key, const over_rule *rule, over_kind kind,
-                      unsigned width) {
-    line_halves mine;
-    half_line words[HALVES], over[HALVES], set[HALVES];
-    line_cells_by(&f->plan, key.rest, width, true, &mine);
-    for (unsigned h = 0; h < HALVES; h++) {
-        words[h] = load_half(key.line + h * HALF_WORDS);
-        over[h] = over_in(words[h], rule, kind, width);
+/* A key whose cells have been found: by word of the line and round after round, the first
+ * bit of each. `late`: by how much the words are turned. */
+typedef struct {
+    _Alignas(WEIR__LINE) uint64_t at[LINE_ROUNDS_MOST * WEIR__LINE_WORDS];
+    key_line key;
+    unsigned late;
+} timer_key;
+
+/* What is the same for many keys, and what they change in the counts. These are brought up
+ * to date before anybody looks at them: when a tick begins or ends, when the sweep goes on,
+ * which is with every 64th key, and when so many new keys have come that there might be too
+ * much. How often a value was overwritten is counted for each of a key's cells apart, since
+ * most are empty and one count would wait for its last change. */
+typedef struct {
+    uint64_t value, over; /* what is written; as bits: values of cells that do not run */
+    int64_t spare;        /* new keys that may come before the counts are looked at */
+    uint64_t keys;        /* new keys */
+    uint8_t times[LINE_CELLS_MOST][WEIR__MARKS + 1];
+} timer_run;
+
+/* A key adds at most k cells. */
+static void go_on(const weir__window *f, timer_run *run) {
+    unsigned mark = weir__window_mark(f, f->state.newest);
+    uint64_t count = f->state.count[mark], live = f->state.live;
+    uint64_t ends = count < f->early ? f->early - 1 - count : 0,
+             fits = live < f->limit ? f->limit - live : 0;
+    run->value = mark + 1;
+    run->over = ~f->state.running;
+    run->spare = (int64_t)((ends < fits ? ends : fits) / f->k);
+}
+
+/* Each new key has set k cells, one after the other: what one of them overwrote is empty, is
+ * over, or ran. */
+static __attribute__((noinline)) void settle(weir__window *f, timer_run *run) {
+    uint16_t times[WEIR__MARKS + 1] = {0};
+    uint64_t set = run->keys * f->k, ran = 0;
+    for (unsigned i = 0; i < f->rounds * WEIR__LINE_WORDS; i++)
+        for (unsigned v = 0; v <= WEIR__MARKS; v++) times[v] += run->times[i][v];
+    for (unsigned mark = 0; mark < f->marks; mark++) {
+        uint64_t n = times[mark + 1];
+        bool runs = f->state.running & weir__window_running_bit(f, mark);
+        f->state.count[mark] -= runs ? n : 0;
+        f->state.idle -= runs ? 0 : n;
+        ran += runs ? n : 0;
     }
-    bool known = !any_bit((mine.half[0] & over[0]) | (mine.half[1] & over[1]));
-    if (known && f->equal > 1) known = line_has_equal(f, key);
-    const half_line value = rule->lows * (rule->newest + 1),
-                    left_alone = each_word(-(uint64_t)(known && !f->renew));
-    for (unsigned h = 0; h < HALVES; h++) set[h] = mine.half[h] & ~left_alone;
-    half_line low = set[0] & rule->lows, high = set[1] & rule->lows;
-    cell_bits ran = lay_together(low & ~over[0], high & ~over[1], width);
-    uint64_t all = count_bits(lay_together(low, high, width)), still = count_bits(ran);
-    f->state.idle -=
-        cells_in(words[0] & set[0] & over[0], words[1] & set[1] & over[1], rule, kind, width);
-    lose_marks(f, key.line, ran, rule->newest);
+    f->state.count[weir__window_mark(f, f->state.newest)] += set;
+    f->state.live += set - ran;
+    run->keys = 0;
+    memset(run->times, 0, f->rounds * WEIR__LINE_WORDS * sizeof *run->times);
+}
+
+static __attribute__((noinline)) void look_at_counts(weir__window *f, timer_run *run) {
+    settle(f, run);
+    if (weir__window_has_too_much(f, weir__window_mark(f, f->state.newest)))
+        weir__window_make_room(f);
+    go_on(f, run);
+}
+
+static __attribute__((noinline)) void pass_event(weir__window *f, timer_run *run, uint64_t at) {
+    settle(f, run);
+    weir__window_pass_time(f, at);
+    go_on(f, run);
+}
+
+/* `values`: of cell r * HALVES + h of a word in that byte. */
+HOT void count_overwritten(timer_run *run, half_line values, unsigned rounds) {
+    uint8_t value[sizeof values];
+    memcpy(value, &values, sizeof values);
+    for (unsigned lane = 0; lane < HALF_WORDS; lane++)
+        for (unsigned i = 0; i < rounds * HALVES; i++)
+            run->times[lane * rounds * HALVES + i][value[lane * sizeof(uint64_t) + i]]++;
+}
+
+/* Known if none of its cells is over. What follows is done for known keys as well, to no
+ * cell of theirs: whether a key is known cannot be foreseen. A cell that comes twice is
+ * overwritten twice. */
+HOT bool offer_timers(weir__window *f, const timer_key *key, timer_run *run, unsigned rounds) {
+    const half_line value = each_word(run->value), over = each_word(run->over);
+    half_line old[HALVES], new[HALVES], any_over = {0}, before = {0};
     for (unsigned h = 0; h < HALVES; h++)
-        store_half(key.line + h * HALF_WORDS, (words[h] & ~set[h]) | (value & set[h]));
-    f->state.count[rule->newest] += all;
-    f->state.live += all - still;
+        old[h] = new[h] = load_half(key->key.line + h * HALF_WORDS);
+    for (unsigned r = 0; r < rounds; r++)
+        for (unsigned h = 0; h < HALVES; h++) {
+            half_line at = load_half(key->at + r * WEIR__LINE_WORDS + h * HALF_WORDS);
+            half_line mine = r + 1 < rounds ? each_word(f->mask)
+                                            : load_half(f->last_round + key->late + h * HALF_WORDS);
+            half_line shown = new[h] >> at, was = shown &mine;
+            any_over |= over >> was & mine;
+            before |= was << 8 * (HALVES * r + h);
+            new[h] ^= ((shown ^ value) & mine) << at;
+        }
+    bool known = !any_bit(any_over & 1);
+    if (known && f->equal > 1) known = line_has_equal(f, key->key);
+    const bool sets = !known || f->renew;
+    const half_line all = each_word(-(uint64_t)sets);
+    for (unsigned h = 0; h < HALVES; h++)
+        store_half(key->key.line + h * HALF_WORDS, old[h] ^ ((old[h] ^ new[h]) & all));
+    count_overwritten(run, before & all, rounds);
+    weir__window_touch(f, (uint64_t)(key->key.line - f->cells));
+    run->keys += sets;
+    run->spare -= sets;
     return known;
 }
+
+/* --- generations of one key in its line ------------------------------------------------ */
 
 /* Known if one generation is left in all of its cells. */
 HOT bool offer_generations(weir__window *f, key_line key, const over_rule *rule, unsigned width) {
@@ -197,14 +250,6 @@ HOT bool offer_generations(weir__window *f, key_line key, const over_rule *rule,
     store_half(key.line + HALF_WORDS, high | new_high);
     f->state.count[rule->newest] += n;
     f->state.live += n;
-    return known;
-}
-
-HOT bool offer_in_line(weir__window *f, key_line key, const over_rule *rule, unsigned width,
-                       bool jumping) {
-    bool known = jumping                ? offer_generations(f, key, rule, width)
-                 : rule->kind == TIMERS ? offer_timers(f, key, rule, TIMERS, width)
-                                        : offer_timers(f, key, rule, TIMERS_AROUND, width);
     weir__window_touch(f, (uint64_t)(key.line - f->cells));
     if (weir__window_has_too_much(f, rule->newest)) weir__window_make_room(f);
     return known;
@@ -267,8 +312,8 @@ HOT void ask_for_round(const weir__window *f, const weir_batch *batch, size_t fr
 
 /* Lines are asked for a round of keys before they are needed (lines.h). The rule changes
  * only when a tick begins or ends. */
-HOT size_t offer_lines(weir__window *f, const weir_batch *batch, uint64_t *verdicts, int64_t now,
-                       unsigned width, bool jumping) {
+HOT size_t generations_offer_all(weir__window *f, const weir_batch *batch, uint64_t *verdicts,
+                                 int64_t now) {
     key_line ring[2 * WEIR__ROUND];
     over_rule rule = over_rule_of(f);
     uint64_t ticks = f->state.oldest ^ f->state.newest << 8;
@@ -280,36 +325,99 @@ HOT size_t offer_lines(weir__window *f, const weir_batch *batch, uint64_t *verdi
         weir__window_pass_time(f, instant_of(f, batch, at, now));
         if (ticks != (f->state.oldest ^ f->state.newest << 8))
             rule = over_rule_of(f), ticks = f->state.oldest ^ f->state.newest << 8;
-        bool known = offer_in_line(f, ring[at % (2 * WEIR__ROUND)], &rule, width, jumping);
+        bool known = offer_generations(f, ring[at % (2 * WEIR__ROUND)], &rule, f->width);
         weir__mark_seen(verdicts, at, known);
         seen += known;
     }
     return seen;
 }
-
-/* The widths of timers apart, so that the compiler knows them. */
-HOT size_t block_offer_all(weir__window *f, const weir_batch *batch, uint64_t *verdicts,
-                           int64_t now) {
-    if (f->jumping) return offer_lines(f, batch, verdicts, now, f->width, true);
-    switch (f->width) {
-    case 3:
-        return offer_lines(f, batch, verdicts, now, 3, false);
-    case 4:
-        return offer_lines(f, batch, verdicts, now, 4, false);
-    case 5:
-        return offer_lines(f, batch, verdicts, now, 5, false);
-    default:
-        return offer_lines(f, batch, verdicts, now, 6, false);
-    }
-}
-FOR_EACH_CPU(size_t, block_offer,
+FOR_EACH_CPU(size_t, generations_offer,
              (weir__window * f, const weir_batch *batch, uint64_t *verdicts, int64_t now),
              (f, batch, verdicts, now))
+
+/* First all lines of a round are asked for, then the cells are found while they come. */
+HOT void find_round(const weir__window *f, const weir_batch *batch, size_t from, unsigned width,
+                    timer_key *ring) {
+    size_t end = from + WEIR__ROUND < batch->count ? from + WEIR__ROUND : batch->count;
+    ask_for_swept(f);
+    for (size_t i = from; i < end; i++) {
+        timer_key *key = &ring[i % (2 * WEIR__ROUND)];
+        key->key = line_of(f, batch->hashes[i]);
+        __builtin_prefetch(key->key.line, 1);
+    }
+    for (size_t i = from; i < end; i++) {
+        timer_key *key = &ring[i % (2 * WEIR__ROUND)];
+        key->late = line_places_by(&f->plan, key->key.rest, width, key->at);
+    }
+}
+
+HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, int64_t now,
+                        unsigned rounds, const timer_key *ring, timer_run *run,
+                        uint64_t *verdicts) {
+    size_t end = from + WEIR__ROUND < batch->count ? from + WEIR__ROUND : batch->count, seen = 0;
+    for (size_t i = from; i < end; i++) {
+        uint64_t at = instant_of(f, batch, i, now);
+        if (!weir__window_pass_quietly(f, at)) pass_event(f, run, at);
+        bool known = offer_timers(f, &ring[i % (2 * WEIR__ROUND)], run, rounds);
+        if (run->spare < 0) look_at_counts(f, run);
+        weir__mark_seen(verdicts, i, known);
+        seen += known;
+    }
+    return seen;
+}
+
+/* The width of cells and the rounds are told one by one, so that the compiler knows them. */
+#define FIND(width) find_round(f, batch, from, width, ring)
+#define DECIDE(rounds) decide_round(f, batch, from - WEIR__ROUND, now, rounds, ring, &run, verdicts)
+HOT size_t timers_offer_all(weir__window *f, const weir_batch *batch, uint64_t *verdicts,
+                            int64_t now) {
+    timer_key ring[2 * WEIR__ROUND];
+    timer_run run = {0};
+    size_t seen = 0;
+    go_on(f, &run);
+    for (size_t from = 0; from < batch->count + WEIR__ROUND; from += WEIR__ROUND) {
+        if (f->width == 3) FIND(3);
+        else if (f->width == 4) FIND(4);
+        else if (f->width == 5) FIND(5);
+        else FIND(6);
+        if (from == 0) continue;
+        seen += f->rounds == 1   ? DECIDE(1)
+                : f->rounds == 2 ? DECIDE(2)
+                : f->rounds == 3 ? DECIDE(3)
+                                 : DECIDE(4);
+    }
+    settle(f, &run);
+    return seen;
+}
+#undef FIND
+#undef DECIDE
+FOR_EACH_CPU(size_t, timers_offer,
+             (weir__window * f, const weir_batch *batch, uint64_t *verdicts, int64_t now),
+             (f, batch, verdicts, now))
+
+/* For so few keys the counts are better kept up to date. */
+static size_t offer_few(weir__window *f, const weir_batch *batch, uint64_t *verdicts, int64_t now) {
+    uint64_t places[WEIR__K_MOST];
+    size_t seen = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        __builtin_prefetch(line_of(f, batch->hashes[i]).line, 1);
+    for (size_t i = 0; i < batch->count; i++) {
+        key_line key = line_of(f, batch->hashes[i]);
+        line_places(f, key.line, key.rest, places);
+        bool known = offer_one(f, places, instant_of(f, batch, i, now));
+        weir__mark_seen(verdicts, i, known);
+        seen += known;
+    }
+    return seen;
+}
 
 size_t weir__window_offer_keys(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     weir__window *f = (weir__window *)base;
     int64_t now = f->is_time && !batch->times ? weir__clock_now() : 0;
-    return f->block ? block_offer(f, batch, verdicts, now) : classic_offer(f, batch, verdicts, now);
+    if (!f->block) return classic_offer(f, batch, verdicts, now);
+    if (f->jumping) return generations_offer(f, batch, verdicts, now);
+    if (batch->count <= FEW) return offer_few(f, batch, verdicts, now);
+    return timers_offer(f, batch, verdicts, now);
 }
 
 static bool test_one(const weir__window *f, const weir_batch *batch, size_t i,

@@ -36,14 +36,15 @@ typedef struct {
     unsigned marks, running_most;     /* S and R */
     uint64_t mask, lows;              /* of a cell; the lowest bit of each cell of a word */
     uint64_t words, lines, blocks;
-    double fits;             /* keys that may run at once */
-    uint64_t length, tick;   /* records or nanoseconds */
-    uint64_t limit;          /* cells that may run; jumping: in a generation */
-    uint64_t early;          /* cells in a tick that end it */
-    uint64_t quota;          /* blocks to sweep in each tick */
-    uint64_t *cells, *dirty; /* in the map; a bit of dirty for each block */
-    uint8_t low_of[64];      /* from a bit of a word to the lowest of its cell */
-    line_plan plan;          /* block: how a key's cells are found */
+    double fits;                               /* keys that may run at once */
+    uint64_t length, tick;                     /* records or nanoseconds */
+    uint64_t limit;                            /* cells that may run; jumping: in a generation */
+    uint64_t early;                            /* cells in a tick that end it */
+    uint64_t quota;                            /* blocks to sweep in each tick */
+    uint64_t *cells, *dirty;                   /* in the map; a bit of dirty for each block */
+    line_plan plan;                            /* block: how a key's cells are found, */
+    unsigned rounds;                           /* in so many rounds of the words of a line, */
+    uint64_t last_round[2 * WEIR__LINE_WORDS]; /* the mask in those of the last, twice over */
     struct {
         uint64_t started; /* a key has come */
         uint64_t records;
@@ -106,6 +107,15 @@ static inline void weir__window_pass_time(weir__window *f, uint64_t at) {
     if (at > f->state.latest) f->state.latest = at;
     if (++f->state.keys % WEIR__SWEEP_EVERY == 0 && f->state.visits < f->state.due)
         weir__window_sweep(f, f->state.pace);
+}
+
+/* The same where nothing begins, ends or is swept; else false, and nothing is done. */
+static inline bool weir__window_pass_quietly(weir__window *f, uint64_t at) {
+    if (at >= f->state.event || !f->state.started) return false;
+    if ((f->state.keys + 1) % WEIR__SWEEP_EVERY == 0) return false;
+    if (at > f->state.latest) f->state.latest = at;
+    f->state.keys++;
+    return true;
 }
 
 /* --- offering and testing: window_keys.c ------------------------------------------------ */

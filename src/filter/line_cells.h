@@ -65,55 +65,65 @@ HOT uint64_t bits_in(half_line half) {
 }
 HOT bool any_bit(half_line half) { return (half[0] | half[1] | half[2] | half[3]) != 0; }
 
-/* From where in the lanes a step's cells begin in a mix: the first bits of these. Scaling
- * twelve bits to a power of two is taking the highest of them. */
-HOT half_line line_step_cells(uint64_t mix, const uint64_t *shift, unsigned width, bool scaled) {
-    const bool even = (width & (width - 1)) == 0;
-    const uint64_t from = scaled && even ? mix >> 6 : mix, per_word = 64 / width;
-    half_line cell = (half_line){from, from, from, from} >> load_half(shift);
-    if (scaled && even) return cell & (64 - width);
-    if (scaled) return ((cell & 0xfff) * per_word >> 12) * width;
-    return (cell & (per_word - 1)) * width;
-}
-
-/* The key's cells, all bits of each one set. */
+/* The key's cells, all bits of each one set. Scaling twelve bits to a power of two is
+ * taking the highest of them. */
 HOT void line_cells_by(const line_plan *plan, uint64_t rest, unsigned width, bool scaled,
                        line_halves *cells) {
-    uint64_t mix = weir__mix64(rest), max = (1u << width) - 1;
+    const bool even = (width & (width - 1)) == 0;
+    uint64_t mix = weir__mix64(rest), per_word = 64 / width, max = (1u << width) - 1;
     unsigned late = (unsigned)-(mix >> 61) % WEIR__LINE_WORDS;
     line_halves sum = {0};
     for (unsigned i = 0; i < plan->steps; i++) {
         const line_step *step = &plan->step[i];
         const uint64_t *keep = (i + 1 < plan->steps ? step->keep : plan->last) + late;
         if (step->next_mix) mix = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
+        const uint64_t from = scaled && even ? mix >> 6 : mix;
+        const half_line all = {from, from, from, from};
         for (unsigned h = 0; h < HALVES; h++) {
-            half_line cell =
-                line_step_cells(mix, step->shift + late + h * HALF_WORDS, width, scaled);
+            half_line cell = all >> load_half(step->shift + late + h * HALF_WORDS);
+            if (scaled && even) cell &= 64 - width;
+            else if (scaled) cell = ((cell & 0xfff) * per_word >> 12) * width;
+            else cell = (cell & (per_word - 1)) * width;
             sum.half[h] |= max << cell & load_half(keep + h * HALF_WORDS);
         }
     }
     *cells = sum;
 }
 
+/* Mixes of so many keys side by side: mixes[m * LINE_KEYS + i] is the mix m of key i. */
+enum { LINE_KEYS = 16, LINE_MIXES_MOST = 7 };
+HOT void line_mixes(unsigned mixes, const uint64_t *rests, uint64_t *mix) {
+    for (unsigned m = 0; m < mixes; m++)
+        for (unsigned i = 0; i < LINE_KEYS; i += HALF_WORDS) {
+            half_line x = load_half(rests + i) + m * UINT64_C(0x9e3779b97f4a7c15);
+            x ^= x >> 30, x *= UINT64_C(0xbf58476d1ce4e5b9);
+            x ^= x >> 27, x *= UINT64_C(0x94d049bb133111eb);
+            store_half(mix + m * LINE_KEYS + i, x ^ x >> 31);
+        }
+}
+
 /* The same cells by their first bits, scaled: for each round of the lanes eight words of
- * `at`. In the last round lanes without a cell have one of no meaning. Returns by how much
- * the lanes are turned: lane `i` of a round has its cell number (i + late) % 8. */
-HOT unsigned line_places_by(const line_plan *plan, uint64_t rest, unsigned width, uint64_t *at) {
-    uint64_t mix = weir__mix64(rest);
-    unsigned late = (unsigned)-(mix >> 61) % WEIR__LINE_WORDS;
-    line_halves round = {0};
+ * `at`. `mix`: the first of the key's, others LINE_KEYS apart. In the last round lanes
+ * without a cell have one of no meaning. Returns by how much the lanes are turned: lane i
+ * of a round has its cell number (i + late) % 8. */
+HOT unsigned line_places_by(const line_plan *plan, const uint64_t *mix, unsigned width,
+                            uint64_t *at) {
+    const bool even = (width & (width - 1)) == 0;
+    unsigned late = (unsigned)-(*mix >> 61) % WEIR__LINE_WORDS;
+    half_line bits[HALVES] = {{0}, {0}};
     for (unsigned i = 0; i < plan->steps; i++) {
         const line_step *step = &plan->step[i];
-        if (step->next_mix) mix = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
-        for (unsigned h = 0; h < HALVES; h++) {
-            unsigned lane = late + h * HALF_WORDS;
-            half_line cell = line_step_cells(mix, step->shift + lane, width, true);
-            round.half[h] |= cell & load_half(step->keep + lane);
-        }
+        mix += step->next_mix ? LINE_KEYS : 0;
+        const half_line all = {*mix, *mix, *mix, *mix};
+        for (unsigned h = 0; h < HALVES; h++)
+            bits[h] |= all >> load_half(step->shift + late + h * HALF_WORDS) &
+                       load_half(step->keep + late + h * HALF_WORDS);
         if (i + 1 < plan->steps && step[1].first % WEIR__LINE_WORDS) continue;
-        for (unsigned h = 0; h < HALVES; h++) store_half(at + h * HALF_WORDS, round.half[h]);
-        at += WEIR__LINE_WORDS;
-        round = (line_halves){0};
+        for (unsigned h = 0; h < HALVES; h++, at += HALF_WORDS) {
+            store_half(at, even ? bits[h] >> 6 & (64 - width)
+                                : ((bits[h] & 0xfff) * (64 / width) >> 12) * width);
+            bits[h] = (half_line){0};
+        }
     }
     return late;
 }

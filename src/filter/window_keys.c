@@ -338,17 +338,19 @@ FOR_EACH_CPU(size_t, generations_offer,
 /* First all lines of a round are asked for, then the cells are found while they come. */
 HOT void find_round(const weir__window *f, const weir_batch *batch, size_t from, unsigned width,
                     timer_key *ring) {
-    size_t end = from + WEIR__ROUND < batch->count ? from + WEIR__ROUND : batch->count;
+    size_t n = batch->count > from ? batch->count - from : 0;
+    uint64_t rests[LINE_KEYS] = {0}, mixes[LINE_MIXES_MOST * LINE_KEYS];
+    timer_key *keys = &ring[from % (2 * WEIR__ROUND)];
+    if (n > WEIR__ROUND) n = WEIR__ROUND;
     ask_for_swept(f);
-    for (size_t i = from; i < end; i++) {
-        timer_key *key = &ring[i % (2 * WEIR__ROUND)];
-        key->key = line_of(f, batch->hashes[i]);
-        __builtin_prefetch(key->key.line, 1);
+    for (size_t i = 0; i < n; i++) {
+        keys[i].key = line_of(f, batch->hashes[from + i]);
+        rests[i] = keys[i].key.rest;
+        __builtin_prefetch(keys[i].key.line, 1);
     }
-    for (size_t i = from; i < end; i++) {
-        timer_key *key = &ring[i % (2 * WEIR__ROUND)];
-        key->late = line_places_by(&f->plan, key->key.rest, width, key->at);
-    }
+    line_mixes((f->k + PLACES_A_MIX - 1) / PLACES_A_MIX, rests, mixes);
+    for (size_t i = 0; i < n; i++)
+        keys[i].late = line_places_by(&f->plan, mixes + i, width, keys[i].at);
 }
 
 HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, int64_t now,

@@ -10,7 +10,7 @@ static cpu_kind best(void) {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")) return CPU_ANY;
     bool wide = __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512vl");
+                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq");
     return wide ? CPU_AVX512 : CPU_AVX2;
 }
 #else

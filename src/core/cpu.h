@@ -19,7 +19,7 @@ extern cpu_kind weir__cpu_most; /* for tests: use no better than this */
 #define FOR_AVX2 __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2")))
 #define FOR_AVX512                                                                                 \
     __attribute__((target("popcnt,lzcnt,bmi,bmi2,avx2,avx512f,avx512bw,avx512dq,avx512vl,"         \
-                          "avx512vbmi,avx512vbmi2")))
+                          "avx512vbmi,avx512vbmi2,avx512vpopcntdq")))
 #else
 #define FOR_AVX2
 #define FOR_AVX512

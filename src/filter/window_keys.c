@@ -3,6 +3,9 @@
  * its time passes.
  */
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "core/clock.h"
 #include "filter/probe.h"
@@ -138,13 +141,14 @@ typedef struct {
 /* What is the same for many keys, and what they change in the counts. These are brought up
  * to date before anybody looks at them: when a tick begins or ends, when the sweep goes on,
  * which is with every 64th key, and when so many new keys have come that there might be too
- * much. How often a value was overwritten is counted for each of a key's cells apart, since
- * most are empty and one count would wait for its last change. */
+ * much. */
+enum { LOST_MOST = WEIR__SWEEP_EVERY * WEIR__K_MOST };
 typedef struct {
     uint64_t value, over; /* what is written; as bits: values of cells that do not run */
     int64_t spare;        /* new keys that may come before the counts are looked at */
-    uint64_t keys;        /* new keys */
-    uint8_t times[LINE_CELLS_MOST][WEIR__MARKS + 1];
+    uint64_t keys;        /* new keys, and the values that they overwrote, some of empty cells: */
+    unsigned lost;
+    uint8_t values[LOST_MOST + sizeof(half_line)]; /* room for what is written past the last */
 } timer_run;
 
 /* A key adds at most k cells. */
@@ -158,13 +162,22 @@ static void go_on(const weir__window *f, timer_run *run) {
     run->spare = (int64_t)((ends < fits ? ends : fits) / f->k);
 }
 
+/* How often each value was overwritten. In tables that are used in turn, since many are
+ * alike and one would wait for its last change. */
+static void count_lost(const timer_run *run, uint16_t *times) {
+    enum { TABLES = 8 };
+    uint16_t table[TABLES][WEIR__MARKS + 1] = {{0}};
+    for (unsigned i = 0; i < run->lost; i++) table[i % TABLES][run->values[i]]++;
+    for (unsigned i = 0; i < TABLES; i++)
+        for (unsigned v = 0; v <= WEIR__MARKS; v++) times[v] += table[i][v];
+}
+
 /* Each new key has set k cells, one after the other: what one of them overwrote is empty, is
  * over, or ran. */
 static __attribute__((noinline)) void settle(weir__window *f, timer_run *run) {
     uint16_t times[WEIR__MARKS + 1] = {0};
     uint64_t set = run->keys * f->k, ran = 0;
-    for (unsigned i = 0; i < f->rounds * WEIR__LINE_WORDS; i++)
-        for (unsigned v = 0; v <= WEIR__MARKS; v++) times[v] += run->times[i][v];
+    count_lost(run, times);
     for (unsigned mark = 0; mark < f->marks; mark++) {
         uint64_t n = times[mark + 1];
         bool runs = f->state.running & weir__window_running_bit(f, mark);
@@ -175,7 +188,7 @@ static __attribute__((noinline)) void settle(weir__window *f, timer_run *run) {
     f->state.count[weir__window_mark(f, f->state.newest)] += set;
     f->state.live += set - ran;
     run->keys = 0;
-    memset(run->times, 0, f->rounds * WEIR__LINE_WORDS * sizeof *run->times);
+    run->lost = 0;
 }
 
 static __attribute__((noinline)) void look_at_counts(weir__window *f, timer_run *run) {
@@ -191,19 +204,58 @@ static __attribute__((noinline)) void pass_event(weir__window *f, timer_run *run
     go_on(f, run);
 }
 
-/* `values`: of cell r * HALVES + h of a word in that byte. */
-HOT void count_overwritten(timer_run *run, half_line values, unsigned rounds) {
-    uint8_t value[sizeof values];
-    memcpy(value, &values, sizeof values);
-    for (unsigned lane = 0; lane < HALF_WORDS; lane++)
-        for (unsigned i = 0; i < rounds * HALVES; i++)
-            run->times[lane * rounds * HALVES + i][value[lane * sizeof(uint64_t) + i]]++;
+#if defined(__x86_64__)
+/* offer_timers() with the line in one register. Empty cells are not noted. */
+FOR_AVX512 static inline bool offer_timers_wide(weir__window *f, const timer_key *key,
+                                                timer_run *run, unsigned rounds) {
+    const __m512i value = _mm512_set1_epi64((long long)run->value),
+                  over = _mm512_set1_epi64((long long)run->over);
+    __m512i line = _mm512_loadu_si512(key->key.line), any_over = _mm512_setzero_si512(),
+            before = any_over;
+    for (unsigned r = 0; r < rounds; r++) {
+        __m512i at = _mm512_load_si512(key->at + r * WEIR__LINE_WORDS);
+        __m512i mine = r + 1 < rounds ? _mm512_set1_epi64((long long)f->mask)
+                                      : _mm512_loadu_si512(f->last_round + key->late);
+        __m512i shown = _mm512_srlv_epi64(line, at), was = _mm512_and_si512(shown, mine);
+        __m512i change = _mm512_and_si512(_mm512_xor_si512(shown, value), mine);
+        any_over = _mm512_or_si512(any_over, _mm512_and_si512(_mm512_srlv_epi64(over, was), mine));
+        before = _mm512_or_si512(before, _mm512_slli_epi64(was, 8 * r));
+        line = _mm512_xor_si512(line, _mm512_sllv_epi64(change, at));
+    }
+    bool known = !_mm512_test_epi64_mask(any_over, _mm512_set1_epi64(1));
+    if (known && f->equal > 1) known = line_has_equal(f, key->key);
+    const bool sets = !known || f->renew;
+    _mm512_mask_storeu_epi64(key->key.line, (__mmask8)-sets, line);
+    __m256i lost = _mm512_cvtepi64_epi32(before);
+    __mmask32 set = _mm256_test_epi8_mask(lost, lost) & -(uint32_t)sets;
+    _mm256_storeu_si256((__m256i *)(run->values + run->lost),
+                        _mm256_maskz_compress_epi8(set, lost));
+    run->lost += (unsigned)__builtin_popcount(set);
+    run->keys += sets;
+    run->spare -= sets;
+    return known;
+}
+#else
+#define offer_timers_wide(...) false
+#endif
+
+/* `before`: the values of a key's cells, one in each byte from the lowest. */
+HOT void note_lost(timer_run *run, half_line before, unsigned rounds, bool sets) {
+    unsigned bytes = HALVES * rounds;
+    for (unsigned lane = 0; lane < HALF_WORDS; lane++) {
+        uint64_t word = before[lane];
+        for (unsigned i = 0; i < bytes; i++)
+            run->values[run->lost + lane * bytes + i] = (uint8_t)(word >> 8 * i);
+    }
+    run->lost += sets ? HALF_WORDS * bytes : 0;
 }
 
 /* Known if none of its cells is over. What follows is done for known keys as well, to no
  * cell of theirs: whether a key is known cannot be foreseen. A cell that comes twice is
  * overwritten twice. */
-HOT bool offer_timers(weir__window *f, const timer_key *key, timer_run *run, unsigned rounds) {
+HOT bool offer_timers(weir__window *f, const timer_key *key, timer_run *run, unsigned rounds,
+                      cpu_kind cpu) {
+    if (cpu == CPU_AVX512) return offer_timers_wide(f, key, run, rounds);
     const half_line value = each_word(run->value), over = each_word(run->over);
     half_line old[HALVES], new[HALVES], any_over = {0}, before = {0};
     for (unsigned h = 0; h < HALVES; h++)
@@ -224,8 +276,7 @@ HOT bool offer_timers(weir__window *f, const timer_key *key, timer_run *run, uns
     const half_line all = each_word(-(uint64_t)sets);
     for (unsigned h = 0; h < HALVES; h++)
         store_half(key->key.line + h * HALF_WORDS, old[h] ^ ((old[h] ^ new[h]) & all));
-    count_overwritten(run, before & all, rounds);
-    weir__window_touch(f, (uint64_t)(key->key.line - f->cells));
+    note_lost(run, before, rounds, sets);
     run->keys += sets;
     run->spare -= sets;
     return known;
@@ -354,13 +405,15 @@ HOT void find_round(const weir__window *f, const weir_batch *batch, size_t from,
 }
 
 HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, int64_t now,
-                        unsigned rounds, const timer_key *ring, timer_run *run,
-                        uint64_t *verdicts) {
+                        unsigned rounds, const timer_key *ring, timer_run *run, uint64_t *verdicts,
+                        cpu_kind cpu) {
     size_t end = from + WEIR__ROUND < batch->count ? from + WEIR__ROUND : batch->count, seen = 0;
     for (size_t i = from; i < end; i++) {
         uint64_t at = instant_of(f, batch, i, now);
         if (!weir__window_pass_quietly(f, at)) pass_event(f, run, at);
-        bool known = offer_timers(f, &ring[i % (2 * WEIR__ROUND)], run, rounds);
+        const timer_key *key = &ring[i % (2 * WEIR__ROUND)];
+        bool known = offer_timers(f, key, run, rounds, cpu);
+        weir__window_touch(f, (uint64_t)(key->key.line - f->cells));
         if (run->spare < 0) look_at_counts(f, run);
         weir__mark_seen(verdicts, i, known);
         seen += known;
@@ -370,11 +423,12 @@ HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, i
 
 /* The width of cells and the rounds are told one by one, so that the compiler knows them. */
 #define FIND(width) find_round(f, batch, from, width, ring)
-#define DECIDE(rounds) decide_round(f, batch, from - WEIR__ROUND, now, rounds, ring, &run, verdicts)
+#define DECIDE(rounds)                                                                             \
+    decide_round(f, batch, from - WEIR__ROUND, now, rounds, ring, &run, verdicts, cpu)
 HOT size_t timers_offer_all(weir__window *f, const weir_batch *batch, uint64_t *verdicts,
-                            int64_t now) {
+                            int64_t now, cpu_kind cpu) {
     timer_key ring[2 * WEIR__ROUND];
-    timer_run run = {0};
+    timer_run run = {.keys = 0};
     size_t seen = 0;
     go_on(f, &run);
     for (size_t from = 0; from < batch->count + WEIR__ROUND; from += WEIR__ROUND) {
@@ -393,9 +447,9 @@ HOT size_t timers_offer_all(weir__window *f, const weir_batch *batch, uint64_t *
 }
 #undef FIND
 #undef DECIDE
-FOR_EACH_CPU(size_t, timers_offer,
-             (weir__window * f, const weir_batch *batch, uint64_t *verdicts, int64_t now),
-             (f, batch, verdicts, now))
+FOR_EACH_CPU_TOLD(size_t, timers_offer,
+                  (weir__window * f, const weir_batch *batch, uint64_t *verdicts, int64_t now),
+                  f, batch, verdicts, now)
 
 /* For so few keys the counts are better kept up to date. */
 static size_t offer_few(weir__window *f, const weir_batch *batch, uint64_t *verdicts, int64_t now) {

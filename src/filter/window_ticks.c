@@ -1,4 +1,8 @@
 /* window_ticks.c - how a window's time passes, and the sweep behind it; see window_ticks.h. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "filter/window_over.h"
 
 static void forget_oldest(weir__window *f) {
@@ -10,11 +14,36 @@ static void forget_oldest(weir__window *f) {
     f->state.ended[mark] = f->state.visits;
 }
 
+#if defined(__x86_64__)
+/* Words in which nothing is over are not written, without a branch that could not be
+ * foreseen. */
+FOR_AVX512 static inline uint64_t sweep_lines_wide(uint64_t *words, uint64_t count,
+                                                   const over_rule *rule, over_kind kind,
+                                                   unsigned width, bool *left) {
+    half_line all = {0};
+    __m256i n = _mm256_setzero_si256();
+    for (const uint64_t *end = words + count; words < end; words += HALF_WORDS) {
+        half_line half = load_half(words), over = half & over_in(half, rule, kind, width);
+        __mmask8 changed = _mm256_test_epi64_mask((__m256i)over, (__m256i)over);
+        half ^= over;
+        all |= half;
+        _mm256_mask_storeu_epi64(words, changed, (__m256i)half);
+        n = _mm256_add_epi64(n, _mm256_popcnt_epi64((__m256i)set_cells(over, rule, kind)));
+    }
+    *left = any_bit(all);
+    half_line sum = (half_line)n;
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+#else
+#define sweep_lines_wide(...) 0
+#endif
+
 /* Clear what is over in some lines. Returns the cells cleared; `left` is whether any are
  * left. */
 HOT uint64_t sweep_lines(uint64_t *words, uint64_t count, const over_rule *rule, over_kind kind,
-                         unsigned width, bool *left) {
+                         unsigned width, bool *left, cpu_kind cpu) {
     half_line all = {0};
+    if (cpu == CPU_AVX512) return sweep_lines_wide(words, count, rule, kind, width, left);
     uint64_t n = 0;
     for (const uint64_t *end = words + count; words < end; words += WEIR__LINE_WORDS) {
         half_line low = load_half(words), high = load_half(words + HALF_WORDS);
@@ -32,20 +61,21 @@ HOT uint64_t sweep_lines(uint64_t *words, uint64_t count, const over_rule *rule,
 }
 
 HOT uint64_t sweep_timers(const over_rule *rule, uint64_t *words, uint64_t count, unsigned width,
-                          bool *left) {
-    return rule->kind == TIMERS ? sweep_lines(words, count, rule, TIMERS, width, left)
-                                : sweep_lines(words, count, rule, TIMERS_AROUND, width, left);
+                          bool *left, cpu_kind cpu) {
+    return rule->kind == TIMERS ? sweep_lines(words, count, rule, TIMERS, width, left, cpu)
+                                : sweep_lines(words, count, rule, TIMERS_AROUND, width, left, cpu);
 }
 
-HOT uint64_t sweep_words_all(const weir__window *f, uint64_t *words, uint64_t count, bool *left) {
+HOT uint64_t sweep_words_all(const weir__window *f, uint64_t *words, uint64_t count, bool *left,
+                             cpu_kind cpu) {
     over_rule rule = over_rule_of(f);
-    if (f->jumping) return sweep_lines(words, count, &rule, GENERATIONS, f->width, left);
-    if (f->width == 4) return sweep_timers(&rule, words, count, 4, left);
-    return sweep_timers(&rule, words, count, f->width, left);
+    if (f->jumping) return sweep_lines(words, count, &rule, GENERATIONS, f->width, left, cpu);
+    if (f->width == 4) return sweep_timers(&rule, words, count, 4, left, cpu);
+    return sweep_timers(&rule, words, count, f->width, left, cpu);
 }
-FOR_EACH_CPU(uint64_t, sweep_words,
-             (const weir__window *f, uint64_t *words, uint64_t count, bool *left),
-             (f, words, count, left))
+FOR_EACH_CPU_TOLD(uint64_t, sweep_words,
+                  (const weir__window *f, uint64_t *words, uint64_t count, bool *left),
+                  f, words, count, left)
 
 static void visit(weir__window *f, uint64_t block) {
     uint64_t from = block * WEIR__SWEPT_WORDS;

@@ -342,6 +342,16 @@ static size_t classic_offer(weir__window *f, const weir_batch *batch, uint64_t *
     return seen;
 }
 
+/* The part that a key has in what the sweep visits next: asked for at once, the lines of
+ * many keys would wait for each other. */
+HOT void ask_for_swept_by_key(const weir__window *f) {
+    uint64_t pace = f->state.pace < 4 ? f->state.pace : 4, block = f->state.visits % f->blocks;
+    uint64_t line = block * WEIR__SWEPT_LINES + f->state.keys % WEIR__SWEEP_EVERY * pace;
+    if (f->state.visits >= f->state.due || line + pace > f->lines) return;
+    for (uint64_t i = 0; i < pace; i++)
+        __builtin_prefetch(f->cells + (line + i) * WEIR__LINE_WORDS, 1);
+}
+
 /* The part that a round of keys has in what the sweep visits next. */
 HOT void ask_for_swept(const weir__window *f) {
     uint64_t pace = f->state.pace < 4 ? f->state.pace : 4, block = f->state.visits % f->blocks;
@@ -393,7 +403,6 @@ HOT void find_round(const weir__window *f, const weir_batch *batch, size_t from,
     uint64_t rests[LINE_KEYS] = {0}, mixes[LINE_MIXES_MOST * LINE_KEYS];
     timer_key *keys = &ring[from % (2 * WEIR__ROUND)];
     if (n > WEIR__ROUND) n = WEIR__ROUND;
-    ask_for_swept(f);
     for (size_t i = 0; i < n; i++) {
         keys[i].key = line_of(f, batch->hashes[from + i]);
         rests[i] = keys[i].key.rest;
@@ -412,6 +421,7 @@ HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, i
         uint64_t at = instant_of(f, batch, i, now);
         if (!weir__window_pass_quietly(f, at)) pass_event(f, run, at);
         const timer_key *key = &ring[i % (2 * WEIR__ROUND)];
+        ask_for_swept_by_key(f);
         bool known = offer_timers(f, key, run, rounds, cpu);
         weir__window_touch(f, (uint64_t)(key->key.line - f->cells));
         if (run->spare < 0) look_at_counts(f, run);

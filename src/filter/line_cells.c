@@ -24,6 +24,14 @@ static const line_step fives[] = {
     STEP(16, 19, 5), STEP(20, 23, 5), STEP(24, 24, 5), STEP(25, 29, 5), STEP(30, 31, 5)};
 enum { TENS = sizeof tens / sizeof *tens, FIVES = sizeof fives / sizeof *fives };
 
+/* The same in whole rounds: cell j is of mix j / 5. */
+#define OF_MIX(j, mix) ((j) / 5 == (mix) ? UINT64_MAX : 0)
+#define WHOLE(r)                                                                                   \
+    { (r) * 8 / 5, LANES(SHIFT, (r)*8, (r)*8 + 7, 5), MIX_LANES(r, 1), MIX_LANES(r, 2) }
+#define MIX_LANES(r, mix)                                                                          \
+    { ROUND(OF_MIX, (r)*8, (r)*8 / 5 + (mix)), ROUND(OF_MIX, (r)*8, (r)*8 / 5 + (mix)) }
+const line_round line_rounds[LINE_ROUNDS_MOST] = {WHOLE(0), WHOLE(1), WHOLE(2), WHOLE(3)};
+
 static line_plan plan_of(unsigned K, const line_step *steps, unsigned all) {
     line_plan plan = {.step = steps};
     while (plan.steps < all && plan.step[plan.steps].first < K) plan.steps++;

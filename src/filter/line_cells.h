@@ -48,6 +48,15 @@ typedef struct {
     uint64_t last[2 * WEIR__LINE_WORDS];
 } line_plan;
 
+/* A round of the lanes, five cells to a mix: its first mix, where in theirs the lanes' cells
+ * begin, and all ones in the lanes whose cells are of the second and, in odd rounds, of the
+ * third. */
+typedef struct {
+    unsigned mix;
+    uint64_t shift[2 * WEIR__LINE_WORDS], second[2 * WEIR__LINE_WORDS], third[2 * WEIR__LINE_WORDS];
+} line_round;
+extern const line_round line_rounds[LINE_ROUNDS_MOST];
+
 line_plan line_plan_of(unsigned K, unsigned width);
 line_plan line_plan_scaled(unsigned K); /* of twelve bits each, for any width */
 
@@ -91,7 +100,7 @@ HOT void line_cells_by(const line_plan *plan, uint64_t rest, unsigned width, boo
 }
 
 /* Mixes of so many keys side by side: mixes[m * LINE_KEYS + i] is the mix m of key i. */
-enum { LINE_KEYS = 16, LINE_MIXES_MOST = 7 };
+enum { LINE_KEYS = 16, LINE_MIXES_MOST = (LINE_CELLS_MOST + 4) / 5 };
 HOT void line_mixes(unsigned mixes, const uint64_t *rests, uint64_t *mix) {
     for (unsigned m = 0; m < mixes; m++)
         for (unsigned i = 0; i < LINE_KEYS; i += HALF_WORDS) {
@@ -103,26 +112,28 @@ HOT void line_mixes(unsigned mixes, const uint64_t *rests, uint64_t *mix) {
 }
 
 /* The same cells by their first bits, scaled: for each round of the lanes eight words of
- * `at`. `mix`: the first of the key's, others LINE_KEYS apart. In the last round lanes
- * without a cell have one of no meaning. Returns by how much the lanes are turned: lane i
- * of a round has its cell number (i + late) % 8. */
-HOT unsigned line_places_by(const line_plan *plan, const uint64_t *mix, unsigned width,
-                            uint64_t *at) {
+ * `at`. `mix`: the first of the key's, others LINE_KEYS apart, as many as whole rounds take.
+ * Returns by how much the lanes are turned: lane i of a round has its cell number
+ * (i + late) % 8. */
+HOT unsigned line_places_by(unsigned rounds, const uint64_t *mix, unsigned width, uint64_t *at) {
     const bool even = (width & (width - 1)) == 0;
     unsigned late = (unsigned)-(*mix >> 61) % WEIR__LINE_WORDS;
-    half_line bits[HALVES] = {{0}, {0}};
-    for (unsigned i = 0; i < plan->steps; i++) {
-        const line_step *step = &plan->step[i];
-        mix += step->next_mix ? LINE_KEYS : 0;
-        const half_line all = {*mix, *mix, *mix, *mix};
-        for (unsigned h = 0; h < HALVES; h++)
-            bits[h] |= all >> load_half(step->shift + late + h * HALF_WORDS) &
-                       load_half(step->keep + late + h * HALF_WORDS);
-        if (i + 1 < plan->steps && step[1].first % WEIR__LINE_WORDS) continue;
+    for (unsigned r = 0; r < rounds; r++) {
+        const line_round *round = &line_rounds[r];
+        const uint64_t *from = mix + round->mix * LINE_KEYS;
+        uint64_t a = from[0], b = from[LINE_KEYS], c = r % 2 ? from[2 * LINE_KEYS] : 0;
         for (unsigned h = 0; h < HALVES; h++, at += HALF_WORDS) {
-            store_half(at, even ? bits[h] >> 6 & (64 - width)
-                                : ((bits[h] & 0xfff) * (64 / width) >> 12) * width);
-            bits[h] = (half_line){0};
+            unsigned lane = late + h * HALF_WORDS;
+            half_line second = load_half(round->second + lane);
+            half_line bits =
+                ((half_line){a, a, a, a} & ~second) | ((half_line){b, b, b, b} & second);
+            if (r % 2) {
+                half_line third = load_half(round->third + lane);
+                bits = (bits & ~third) | ((half_line){c, c, c, c} & third);
+            }
+            bits >>= load_half(round->shift + lane);
+            store_half(at, even ? bits >> 6 & (64 - width)
+                                : ((bits & 0xfff) * (64 / width) >> 12) * width);
         }
     }
     return late;

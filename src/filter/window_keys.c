@@ -165,11 +165,11 @@ static void go_on(const weir__window *f, timer_run *run) {
 /* How often each value was overwritten. In tables that are used in turn, since many are
  * alike and one would wait for its last change. */
 static void count_lost(const timer_run *run, uint16_t *times) {
-    enum { TABLES = 8 };
+    enum { TABLES = 4 };
     uint16_t table[TABLES][WEIR__MARKS + 1] = {{0}};
     for (unsigned i = 0; i < run->lost; i++) table[i % TABLES][run->values[i]]++;
-    for (unsigned i = 0; i < TABLES; i++)
-        for (unsigned v = 0; v <= WEIR__MARKS; v++) times[v] += table[i][v];
+    for (unsigned v = 0; v <= WEIR__MARKS; v++)
+        times[v] = (uint16_t)(table[0][v] + table[1][v] + table[2][v] + table[3][v]);
 }
 
 /* Each new key has set k cells, one after the other: what one of them overwrote is empty, is
@@ -406,11 +406,12 @@ HOT void find_round(const weir__window *f, const weir_batch *batch, size_t from,
     for (size_t i = 0; i < n; i++) {
         keys[i].key = line_of(f, batch->hashes[from + i]);
         rests[i] = keys[i].key.rest;
-        __builtin_prefetch(keys[i].key.line, 1);
     }
-    line_mixes((f->k + PLACES_A_MIX - 1) / PLACES_A_MIX, rests, mixes);
-    for (size_t i = 0; i < n; i++)
-        keys[i].late = line_places_by(&f->plan, mixes + i, width, keys[i].at);
+    line_mixes((f->rounds * WEIR__LINE_WORDS + PLACES_A_MIX - 1) / PLACES_A_MIX, rests, mixes);
+    for (size_t i = 0; i < n; i++) {
+        __builtin_prefetch(keys[i].key.line, 1);
+        keys[i].late = line_places_by(f->rounds, mixes + i, width, keys[i].at);
+    }
 }
 
 HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, int64_t now,

@@ -148,6 +148,7 @@ typedef struct {
     int64_t spare;        /* new keys that may come before the counts are looked at */
     uint64_t keys;        /* new keys, and the values that they overwrote, some of empty cells: */
     unsigned lost;
+    uint64_t next_swept, swept_a_key;              /* lines of the sweep */
     uint8_t values[LOST_MOST + sizeof(half_line)]; /* room for what is written past the last */
 } timer_run;
 
@@ -160,26 +161,21 @@ static void go_on(const weir__window *f, timer_run *run) {
     run->value = mark + 1;
     run->over = ~f->state.running;
     run->spare = (int64_t)((ends < fits ? ends : fits) / f->k);
-}
-
-/* How often each value was overwritten. In tables that are used in turn, since many are
- * alike and one would wait for its last change. */
-static void count_lost(const timer_run *run, uint16_t *times) {
-    enum { TABLES = 4 };
-    uint16_t table[TABLES][WEIR__MARKS + 1] = {{0}};
-    for (unsigned i = 0; i < run->lost; i++) table[i % TABLES][run->values[i]]++;
-    for (unsigned v = 0; v <= WEIR__MARKS; v++)
-        times[v] = (uint16_t)(table[0][v] + table[1][v] + table[2][v] + table[3][v]);
+    run->next_swept = f->state.visits % f->blocks * WEIR__SWEPT_LINES;
+    run->swept_a_key = f->state.visits >= f->state.due ? 0 : f->state.pace < 4 ? f->state.pace : 4;
 }
 
 /* Each new key has set k cells, one after the other: what one of them overwrote is empty, is
- * over, or ran. */
+ * over, or ran. Values are counted in four columns in turn, since many are alike and one
+ * would wait for its last change. */
 static __attribute__((noinline)) void settle(weir__window *f, timer_run *run) {
-    uint16_t times[WEIR__MARKS + 1] = {0};
+    uint16_t times[WEIR__MARKS + 1][4];
     uint64_t set = run->keys * f->k, ran = 0;
-    count_lost(run, times);
+    memset(times, 0, (f->marks + 1) * sizeof *times);
+    for (unsigned i = 0; i < run->lost; i++) times[run->values[i]][i % 4]++;
     for (unsigned mark = 0; mark < f->marks; mark++) {
-        uint64_t n = times[mark + 1];
+        const uint16_t *of = times[mark + 1];
+        uint64_t n = (uint64_t)of[0] + of[1] + of[2] + of[3];
         bool runs = f->state.running & weir__window_running_bit(f, mark);
         f->state.count[mark] -= runs ? n : 0;
         f->state.idle -= runs ? 0 : n;
@@ -223,8 +219,8 @@ FOR_AVX512 static inline bool offer_timers_wide(weir__window *f, const timer_key
         line = _mm512_xor_si512(line, _mm512_sllv_epi64(change, at));
     }
     bool known = !_mm512_test_epi64_mask(any_over, _mm512_set1_epi64(1));
-    if (known && f->equal > 1) known = line_has_equal(f, key->key);
-    const bool sets = !known || f->renew;
+    if (f->equal > 1 && known) known = line_has_equal(f, key->key);
+    const bool sets = !known | f->renew; /* not a branch, which would be guessed wrong */
     _mm512_mask_storeu_epi64(key->key.line, (__mmask8)-sets, line);
     __m256i lost = _mm512_cvtepi64_epi32(before);
     __mmask32 set = _mm256_test_epi8_mask(lost, lost) & -(uint32_t)sets;
@@ -271,8 +267,8 @@ HOT bool offer_timers(weir__window *f, const timer_key *key, timer_run *run, uns
             new[h] ^= ((shown ^ value) & mine) << at;
         }
     bool known = !any_bit(any_over & 1);
-    if (known && f->equal > 1) known = line_has_equal(f, key->key);
-    const bool sets = !known || f->renew;
+    if (f->equal > 1 && known) known = line_has_equal(f, key->key);
+    const bool sets = !known | f->renew; /* not a branch, which would be guessed wrong */
     const half_line all = each_word(-(uint64_t)sets);
     for (unsigned h = 0; h < HALVES; h++)
         store_half(key->key.line + h * HALF_WORDS, old[h] ^ ((old[h] ^ new[h]) & all));
@@ -344,12 +340,11 @@ static size_t classic_offer(weir__window *f, const weir_batch *batch, uint64_t *
 
 /* The part that a key has in what the sweep visits next: asked for at once, the lines of
  * many keys would wait for each other. */
-HOT void ask_for_swept_by_key(const weir__window *f) {
-    uint64_t pace = f->state.pace < 4 ? f->state.pace : 4, block = f->state.visits % f->blocks;
-    uint64_t line = block * WEIR__SWEPT_LINES + f->state.keys % WEIR__SWEEP_EVERY * pace;
-    if (f->state.visits >= f->state.due || line + pace > f->lines) return;
-    for (uint64_t i = 0; i < pace; i++)
-        __builtin_prefetch(f->cells + (line + i) * WEIR__LINE_WORDS, 1);
+HOT void ask_for_swept_by_key(const weir__window *f, const timer_run *run) {
+    uint64_t line = run->next_swept + f->state.keys % WEIR__SWEEP_EVERY * run->swept_a_key;
+    uint64_t end = line + run->swept_a_key;
+    for (; line < end && line < f->lines; line++)
+        __builtin_prefetch(f->cells + line * WEIR__LINE_WORDS, 1);
 }
 
 /* The part that a round of keys has in what the sweep visits next. */
@@ -422,7 +417,7 @@ HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, i
         uint64_t at = instant_of(f, batch, i, now);
         if (!weir__window_pass_quietly(f, at)) pass_event(f, run, at);
         const timer_key *key = &ring[i % (2 * WEIR__ROUND)];
-        ask_for_swept_by_key(f);
+        ask_for_swept_by_key(f, run);
         bool known = offer_timers(f, key, run, rounds, cpu);
         weir__window_touch(f, (uint64_t)(key->key.line - f->cells));
         if (run->spare < 0) look_at_counts(f, run);

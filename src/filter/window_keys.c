@@ -1,6 +1,10 @@
 /* window_keys.c - what a window does with keys: in places anywhere, one after the other, or
  * in one line, all words at once. window.c tells what the filter does, window_ticks.h how
  * its time passes.
+ *
+ * Timers in lines go by rounds of 16 keys: their lines are asked for and their cells found,
+ * then those of the round before are decided on, in order. A round of a key's cells, one in
+ * each word, is read, tested and set together.
  */
 #include <string.h>
 #if defined(__x86_64__)
@@ -58,11 +62,6 @@ static inline bool is_known(const weir__window *f, const uint64_t *places, uint6
     else
         for (unsigned j = 0; j < f->k; j++) all &= running >> value_at(f, places[j]);
     return all && (f->equal < 2 || enough_are_equal(f, places));
-}
-
-static inline void touch(weir__window *f, uint64_t word) {
-    uint64_t block = word / WEIR__SWEPT_WORDS;
-    f->dirty[block / 64] |= UINT64_C(1) << block % 64;
 }
 
 static inline void set_generation(weir__window *f, const uint64_t *places, unsigned mark) {
@@ -152,7 +151,7 @@ typedef struct {
     uint8_t values[LOST_MOST + sizeof(half_line)]; /* room for what is written past the last */
 } timer_run;
 
-/* A key adds at most k cells. */
+/* After the counts were changed: a key adds at most k cells. */
 static void go_on(const weir__window *f, timer_run *run) {
     unsigned mark = weir__window_mark(f, f->state.newest);
     uint64_t count = f->state.count[mark], live = f->state.live;
@@ -181,7 +180,7 @@ static __attribute__((noinline)) void settle(weir__window *f, timer_run *run) {
         f->state.idle -= runs ? 0 : n;
         ran += runs ? n : 0;
     }
-    f->state.count[weir__window_mark(f, f->state.newest)] += set;
+    f->state.count[run->value - 1] += set;
     f->state.live += set - ran;
     run->keys = 0;
     run->lost = 0;
@@ -261,7 +260,8 @@ HOT bool offer_timers(weir__window *f, const timer_key *key, timer_run *run, uns
             half_line at = load_half(key->at + r * WEIR__LINE_WORDS + h * HALF_WORDS);
             half_line mine = r + 1 < rounds ? each_word(f->mask)
                                             : load_half(f->last_round + key->late + h * HALF_WORDS);
-            half_line shown = new[h] >> at, was = shown &mine;
+            half_line shown = new[h] >> at;
+            half_line was = shown & mine;
             any_over |= over >> was & mine;
             before |= was << 8 * (HALVES * r + h);
             new[h] ^= ((shown ^ value) & mine) << at;
@@ -338,13 +338,13 @@ static size_t classic_offer(weir__window *f, const weir_batch *batch, uint64_t *
     return seen;
 }
 
-/* The part that a key has in what the sweep visits next: asked for at once, the lines of
- * many keys would wait for each other. */
+/* The part that a key has in what the sweep visits next, key by key for the same reason, and
+ * not into the nearest cache, which is for keys. */
 HOT void ask_for_swept_by_key(const weir__window *f, const timer_run *run) {
     uint64_t line = run->next_swept + f->state.keys % WEIR__SWEEP_EVERY * run->swept_a_key;
     uint64_t end = line + run->swept_a_key;
     for (; line < end && line < f->lines; line++)
-        __builtin_prefetch(f->cells + line * WEIR__LINE_WORDS, 1);
+        __builtin_prefetch(f->cells + line * WEIR__LINE_WORDS, 1, 2);
 }
 
 /* The part that a round of keys has in what the sweep visits next. */
@@ -391,7 +391,8 @@ FOR_EACH_CPU(size_t, generations_offer,
              (weir__window * f, const weir_batch *batch, uint64_t *verdicts, int64_t now),
              (f, batch, verdicts, now))
 
-/* First all lines of a round are asked for, then the cells are found while they come. */
+/* The lines of a round are asked for one by one while cells are found, so that they do not
+ * wait for each other, and are needed a round later. */
 HOT void find_round(const weir__window *f, const weir_batch *batch, size_t from, unsigned width,
                     timer_key *ring) {
     size_t n = batch->count > from ? batch->count - from : 0;

@@ -1,4 +1,5 @@
 /* test_window.c - windows against a twin that never forgets a date, and their formulas. */
+#include "core/cpu.h"
 #include "filter/occupancy.h"
 #include "filter/window.h"
 #include "theory.h"
@@ -451,6 +452,57 @@ static void forms_behave(void **state) {
     }
 }
 
+/* Batches of all sizes on each kind of processor, against keys one by one: the verdicts, the
+ * cells and the counts. */
+static void batches_leave_what_keys_leave(const char *spec, cpu_kind cpu) {
+    enum { KEYS = 30000, MOST = 300 };
+    weir_filter *f = make_filter(spec), *single = make_filter(spec);
+    uint64_t hashes[MOST], verdicts[MOST / 64 + 1];
+    int64_t times[MOST], at = 0;
+    for (uint64_t i = 0, n; i < KEYS; i += n) {
+        n = 1 + test_word(7, i) % MOST;
+        for (uint64_t j = 0; j < n; j++) {
+            uint64_t r = test_word(8, i + j);
+            at += (int64_t)(r % 512 == 0 ? (r >> 9) % 4000 : r % 4);
+            times[j] = at, hashes[j] = skewed_key(3, i + j, 3000);
+        }
+        weir__cpu_most = cpu;
+        weir_filter_offer_batch(f, &(weir_batch){.count = n, .hashes = hashes, .times = times},
+                                verdicts);
+        for (uint64_t j = 0; j < n; j++)
+            if (offer_at(single, hashes[j], times[j]) != (verdicts[j / 64] >> j % 64 & 1))
+                fail_msg("%s: key %zu on processor %d", spec, (size_t)(i + j), cpu);
+        assert_memory_equal(weir__filter_state(f), weir__filter_state(single),
+                            f->class->state_words * sizeof(uint64_t));
+    }
+    weir__cpu_most = CPU_AVX512;
+    assert_memory_equal(f->cells, single->cells,
+                        (size_t)detail(f, "cells") / (64 / width_of(f)) * 8);
+    assert_int_equal(weir__filter_check(f, &(weir_error){0}), WEIR_OK);
+    weir_filter_free(f);
+    weir_filter_free(single);
+}
+
+static void batches_leave_what_keys_leave_everywhere(void **state) {
+    (void)state;
+    static const char *const ticks[] = {"tick=700", "tick=300", "tick=100", "tick=50"};
+    static const char *const more[] = {"k=1",  "k=8", "k=13,renew=yes", "k=9,equal=3", "k=20",
+                                       "k=24", "k=32"};
+    char spec[160];
+    for (cpu_kind cpu = CPU_ANY; cpu <= CPU_AVX512; cpu++) {
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < sizeof more / sizeof *more; j++) {
+                snprintf(spec, sizeof spec, "window:memory=48K,fpr=2%%,seed=1,length=2K,%s,%s",
+                         ticks[i], more[j]);
+                batches_leave_what_keys_leave(spec, cpu);
+            }
+        batches_leave_what_keys_leave("window:memory=16K,fpr=1%,seed=1,length=2us", cpu);
+        batches_leave_what_keys_leave("window:memory=4K,fpr=1%,seed=1,length=2us", cpu);
+        batches_leave_what_keys_leave("window:memory=16K,fpr=1%,seed=1,length=2us,mode=jumping",
+                                      cpu);
+    }
+}
+
 static void impossible_numbers_are_refused(void **state) {
     (void)state;
     expect_refused("window:length=10s,tick=20s", "window shorter than its tick", "tick=");
@@ -498,6 +550,7 @@ int main(void) {
         cmocka_unit_test(equal_timers_follow_their_formula),
         cmocka_unit_test(the_formula_for_equal_timers_counts_right),
         cmocka_unit_test(forms_behave),
+        cmocka_unit_test(batches_leave_what_keys_leave_everywhere),
         cmocka_unit_test(impossible_numbers_are_refused),
         cmocka_unit_test(damage_is_found),
     };

@@ -99,7 +99,7 @@ static inline void remember(weir__window *f, const uint64_t *places) {
     unsigned mark = weir__window_mark(f, f->state.newest);
     if (f->jumping) set_generation(f, places, mark);
     else set_timers(f, places, f->k, mark);
-    for (unsigned j = 0; j < f->k; j++) weir__window_touch(f, places[j] / 64);
+    for (unsigned j = 0; j < (f->block ? 1 : f->k); j++) weir__window_touch(f, places[j] / 64);
     if (weir__window_has_too_much(f, mark)) weir__window_make_room(f);
 }
 
@@ -435,7 +435,8 @@ HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, i
 HOT size_t timers_offer_all(weir__window *f, const weir_batch *batch, uint64_t *verdicts,
                             int64_t now, cpu_kind cpu) {
     timer_key ring[2 * WEIR__ROUND];
-    timer_run run = {.keys = 0};
+    timer_run run;
+    run.keys = run.lost = 0;
     size_t seen = 0;
     go_on(f, &run);
     for (size_t from = 0; from < batch->count + WEIR__ROUND; from += WEIR__ROUND) {

@@ -428,12 +428,37 @@ HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, i
     return seen;
 }
 
+static void line_chunk(const weir__window *f, const weir_batch *batch, size_t at,
+                       uint64_t *places) {
+    key_line key = line_of(f, batch->hashes[at]);
+    if (at + WEIR__ROUND < batch->count)
+        __builtin_prefetch(line_of(f, batch->hashes[at + WEIR__ROUND]).line, 0);
+    line_places(f, key.line, key.rest, places);
+}
+
+/* Cell after cell, the counts always up to date. */
+static size_t offer_singly(weir__window *f, const weir_batch *batch, uint64_t *verdicts,
+                           int64_t now) {
+    uint64_t places[WEIR__K_MOST];
+    size_t seen = 0;
+    for (size_t i = 0; i < WEIR__ROUND && i < batch->count; i++)
+        __builtin_prefetch(line_of(f, batch->hashes[i]).line, 1);
+    for (size_t i = 0; i < batch->count; i++) {
+        line_chunk(f, batch, i, places);
+        bool known = offer_one(f, places, instant_of(f, batch, i, now));
+        weir__mark_seen(verdicts, i, known);
+        seen += known;
+    }
+    return seen;
+}
+
 /* The width of cells and the rounds are told one by one, so that the compiler knows them. */
 #define FIND(width) find_round(f, batch, from, width, ring)
 #define DECIDE(rounds)                                                                             \
     decide_round(f, batch, from - WEIR__ROUND, now, rounds, ring, &run, verdicts, cpu)
 HOT size_t timers_offer_all(weir__window *f, const weir_batch *batch, uint64_t *verdicts,
                             int64_t now, cpu_kind cpu) {
+    if (cpu == CPU_ANY) return offer_singly(f, batch, verdicts, now); /* faster there */
     timer_key ring[2 * WEIR__ROUND];
     timer_run run;
     run.keys = run.lost = 0;
@@ -459,28 +484,12 @@ FOR_EACH_CPU_TOLD(size_t, timers_offer,
                   (weir__window * f, const weir_batch *batch, uint64_t *verdicts, int64_t now),
                   f, batch, verdicts, now)
 
-/* For so few keys the counts are better kept up to date. */
-static size_t offer_few(weir__window *f, const weir_batch *batch, uint64_t *verdicts, int64_t now) {
-    uint64_t places[WEIR__K_MOST];
-    size_t seen = 0;
-    for (size_t i = 0; i < batch->count; i++)
-        __builtin_prefetch(line_of(f, batch->hashes[i]).line, 1);
-    for (size_t i = 0; i < batch->count; i++) {
-        key_line key = line_of(f, batch->hashes[i]);
-        line_places(f, key.line, key.rest, places);
-        bool known = offer_one(f, places, instant_of(f, batch, i, now));
-        weir__mark_seen(verdicts, i, known);
-        seen += known;
-    }
-    return seen;
-}
-
 size_t weir__window_offer_keys(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     weir__window *f = (weir__window *)base;
     int64_t now = f->is_time && !batch->times ? weir__clock_now() : 0;
     if (!f->block) return classic_offer(f, batch, verdicts, now);
     if (f->jumping) return generations_offer(f, batch, verdicts, now);
-    if (batch->count <= FEW) return offer_few(f, batch, verdicts, now);
+    if (batch->count <= FEW) return offer_singly(f, batch, verdicts, now);
     return timers_offer(f, batch, verdicts, now);
 }
 
@@ -489,14 +498,6 @@ static bool test_one(const weir__window *f, const weir_batch *batch, size_t i,
     uint64_t at =
         f->is_time ? weir__window_instant(weir__batch_time(batch, i, now)) : f->state.records + 1;
     return f->state.started && is_known(f, places, weir__window_running_at(f, at));
-}
-
-static void line_chunk(const weir__window *f, const weir_batch *batch, size_t at,
-                       uint64_t *places) {
-    key_line key = line_of(f, batch->hashes[at]);
-    if (at + WEIR__ROUND < batch->count)
-        __builtin_prefetch(line_of(f, batch->hashes[at + WEIR__ROUND]).line, 0);
-    line_places(f, key.line, key.rest, places);
 }
 
 size_t weir__window_test_keys(const weir_filter *base, const weir_batch *batch,

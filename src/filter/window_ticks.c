@@ -16,23 +16,27 @@ static void forget_oldest(weir__window *f) {
 
 #if defined(__x86_64__)
 /* Words in which nothing is over are not written, without a branch that could not be
- * foreseen. */
-FOR_AVX512 static inline uint64_t sweep_lines_wide(uint64_t *words, uint64_t count,
-                                                   const over_rule *rule, over_kind kind,
-                                                   unsigned width, bool *left) {
-    half_line all = {0};
-    __m256i n = _mm256_setzero_si256();
+ * foreseen; `n` counts the bits set in each. */
+FOR_AVX512 static inline void clear_wide(uint64_t *words, const half_line *kept,
+                                         const half_line *over, const half_line *set,
+                                         half_line *n) {
+    __mmask8 changed = _mm256_test_epi64_mask((__m256i)*over, (__m256i)*over);
+    _mm256_mask_storeu_epi64(words, changed, (__m256i)*kept);
+    *n += (half_line)_mm256_popcnt_epi64((__m256i)*set);
+}
+
+HOT uint64_t sweep_lines_wide(uint64_t *words, uint64_t count, const over_rule *rule,
+                              over_kind kind, unsigned width, bool *left) {
+    half_line all = {0}, n = {0};
     for (const uint64_t *end = words + count; words < end; words += HALF_WORDS) {
         half_line half = load_half(words), over = half & over_in(half, rule, kind, width);
-        __mmask8 changed = _mm256_test_epi64_mask((__m256i)over, (__m256i)over);
+        half_line set = set_cells(over, rule, kind);
         half ^= over;
         all |= half;
-        _mm256_mask_storeu_epi64(words, changed, (__m256i)half);
-        n = _mm256_add_epi64(n, _mm256_popcnt_epi64((__m256i)set_cells(over, rule, kind)));
+        clear_wide(words, &half, &over, &set, &n);
     }
     *left = any_bit(all);
-    half_line sum = (half_line)n;
-    return sum[0] + sum[1] + sum[2] + sum[3];
+    return n[0] + n[1] + n[2] + n[3];
 }
 #else
 #define sweep_lines_wide(...) 0

@@ -481,8 +481,8 @@ HOT size_t timers_offer_all(weir__window *f, const weir_batch *batch, uint64_t *
 #undef FIND
 #undef DECIDE
 FOR_EACH_CPU_TOLD(size_t, timers_offer,
-                  (weir__window * f, const weir_batch *batch, uint64_t *verdicts, int64_t now),
-                  f, batch, verdicts, now)
+                  (weir__window * f, const weir_batch *batch, uint64_t *verdicts, int64_t now), f,
+                  batch, verdicts, now)
 
 size_t weir__window_offer_keys(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     weir__window *f = (weir__window *)base;

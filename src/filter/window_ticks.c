@@ -78,8 +78,8 @@ HOT uint64_t sweep_words_all(const weir__window *f, uint64_t *words, uint64_t co
     return sweep_timers(&rule, words, count, f->width, left, cpu);
 }
 FOR_EACH_CPU_TOLD(uint64_t, sweep_words,
-                  (const weir__window *f, uint64_t *words, uint64_t count, bool *left),
-                  f, words, count, left)
+                  (const weir__window *f, uint64_t *words, uint64_t count, bool *left), f, words,
+                  count, left)
 
 static void visit(weir__window *f, uint64_t block) {
     uint64_t from = block * WEIR__SWEPT_WORDS;

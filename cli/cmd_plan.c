@@ -305,6 +305,8 @@ static int get_profile(const plan_settings *s, plan_answer *a, weir_profile **pr
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
+enum { MORE_MOST = 16 }; /* times 1/64 more memory than the search found */
+
 /* Up to a size that reads well: 1/64 more at most. */
 static uint64_t round_up(uint64_t memory) {
     uint64_t unit = 1024;
@@ -330,19 +332,36 @@ static int find_window(plan_answer *a, weir_profile **profile) {
     return EXIT_DONE;
 }
 
+static int rank_choices(plan_answer *a, weir_profile *profile) {
+    weir_error err;
+    if (weir_plan_rank(profile, &a->question, a->choices, PLAN_CHOICES, &a->count, &err))
+        return cli_error("%s", err.message);
+    return EXIT_DONE;
+}
+
+static bool is_at_most(const plan_answer *a, double fnr) {
+    return a->count && a->choices[0].usable && a->choices[0].fnr <= fnr;
+}
+
+/* More memory may do a little worse than less: what is shown must be as asked for. */
 static int find_memory(const plan_settings *s, plan_answer *a, weir_profile *profile) {
     weir_error err;
     weir_plan_choice choice;
     if (weir_plan_memory(profile, &a->question, s->fnr, &choice, &err))
         return cli_error("%s", err.message);
-    a->question.memory = round_up(choice.memory);
-    return EXIT_DONE;
+    int code = EXIT_DONE;
+    for (uint64_t more = 0; code == EXIT_DONE && more < MORE_MOST; more++) {
+        a->question.memory = round_up(choice.memory + choice.memory * more / 64);
+        code = rank_choices(a, profile);
+        if (is_at_most(a, s->fnr)) break;
+    }
+    return code;
 }
 
 static int find_choices(plan_answer *a, weir_profile *profile) {
     weir_error err;
-    if (weir_plan_rank(profile, &a->question, a->choices, PLAN_CHOICES, &a->count, &err))
-        return cli_error("%s", err.message);
+    int code = rank_choices(a, profile);
+    if (code != EXIT_DONE) return code;
     if (!a->count || !a->choices[0].usable)
         return cli_error("no filter keeps fpr=%g in this memory; give more of either",
                          a->question.fpr);

@@ -8,19 +8,21 @@
  *   - a repeated key may be called NEW: it was forgotten. The filters differ
  *     in how seldom that happens; the default, `recent`, is the best we know.
  *
- * In ten lines:
+ * In a dozen lines:
  *
  *     #include <stdio.h>
- *     #include <string.h>
+ *     #include <stdlib.h>
  *     #include <weir.h>
  *
  *     int main(void) {
  *         weir_filter *seen;
- *         char line[4096];
+ *         char *line = NULL;
+ *         size_t room = 0;
  *         if (weir_filter_new(&seen, "recent:memory=64M,fpr=0.0001%", NULL)) return 2;
- *         while (fgets(line, sizeof line, stdin))
- *             if (weir_filter_offer(seen, line, strlen(line)) == WEIR_NEW) fputs(line, stdout);
+ *         for (ssize_t n; (n = getline(&line, &room, stdin)) > 0;)
+ *             if (weir_filter_offer(seen, line, n) == WEIR_NEW) fwrite(line, 1, n, stdout);
  *         weir_filter_free(seen);
+ *         free(line);
  *     }
  *
  * Compile with `cc example.c $(pkg-config --cflags --libs weir)`.

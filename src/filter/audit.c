@@ -9,7 +9,10 @@
  *            leave with them: what remains is at any time everything about all
  *            keys of the level since the start.
  * Parameters memory for the table; the level to start with; the window of the
- *            filter, so that truth and filter mean the same by "before".
+ *            filter, so that truth and filter mean the same by "before": a record
+ *            is a repeat if one with its key was called NEW, and so passed on, within
+ *            the window before it. (A key passed on a little too early is an error
+ *            once; what follows is measured from there.)
  * Error      of the estimates: the intervals below, 95%. The truth itself errs
  *            only if two keys have the same 64-bit hash.
  * Cost       one mix and one comparison for a key outside the sample; a table
@@ -206,7 +209,7 @@ static void note(weir_audit *a, uint64_t hash, uint64_t word, int64_t now, bool 
         e->repeats++;
         e->false_new += !seen;
     }
-    if ((too_old || a->renew) && now > e->last) e->last = now;
+    if ((too_old || a->renew || !seen) && now > e->last) e->last = now;
 }
 
 /* Up to 64 keys, whose verdicts are the bits of one word. First find those in

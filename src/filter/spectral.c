@@ -296,7 +296,7 @@ const weir__filter_class weir__spectral_class = {
     .kind = {.name = "spectral",
              .summary = "spectral Bloom filter: never forgets, and says how often a key came",
              .advice = "Use it when both are asked of the same memory: seen before, and how "
-                       "often. For verdicts alone bloom takes an eighth of the memory; for counts "
+                       "often. For verdicts alone bloom takes a twelfth of the memory; for counts "
                        "alone, of more keys than fit here, take a sketch.",
              .mergeable = false,
              .options = options},

@@ -59,7 +59,9 @@ is bloom-line "weir dedup --memory 1M --fpr 10% --filter bloom" "$(json "d['comm
 
 # how much memory, and it is enough
 run plan --records 1M --distinct 200K --fpr 1% --fnr 5% --json; is memory-code 0 $rc
-is memory-suffices True "$(json "d['choices'][0]['fnr'] <= 0.055 and 100e3 < d['choices'][0]['memory'] < 400e3")"
+is memory-suffices True "$(json "d['choices'][0]['fnr'] <= 0.05 and 100e3 < d['choices'][0]['memory'] < 400e3")"
+run plan --records 1M --distinct 100K --fnr 1% --json
+is memory-suffices-by-the-table True "$(json "d['choices'][0]['fnr'] <= 0.01")"
 
 # how long a window
 run plan --memory 1M --fpr 0.1% --rate 1k/s --json; is window-code 0 $rc

@@ -37,4 +37,8 @@ printf '1000,z\n' >a.csv; printf '10,z\n1001,z\n' >b.csv
 run dedup $m --format csv -k 2 --window 100s --time 1 --state s a.csv
 run dedup --format csv -k 2 --window 100s --time 1 --state s --emit verdicts b.csv
 is late-across-runs $'N\nS' "$(cat out)"
+# the audit measures from what was passed on: a key that came through a little early is one error
+awk 'BEGIN { srand(1); for (i = 0; i < 30000; i++) print int(rand() * 2000) }' >r
+run dedup --memory 64K --fpr 0.1% --seed 3 --window 3000 --audit=1/1 --stats=json r
+is audit-in-window true "$(grep -o '"false_seen":[0-9]*' err | awk -F: '{ print $2 < 30 ? "true" : "false: " $2 }')"
 finish

@@ -45,7 +45,7 @@ static void truth_observe(truth *t, uint64_t key, int64_t now, bool seen) {
     } else {
         f->repeats++, f->false_new += !seen;
     }
-    if (first || t->renew) f->last = !f->known || now > f->last ? now : f->last;
+    if (first || t->renew || !seen) f->last = !f->known || now > f->last ? now : f->last;
     f->known = true;
 }
 

@@ -423,6 +423,7 @@ static void info(const weir_filter *filter, weir_filter_info *info) {
     info->fill /= (double)looked;
     info->fpr_now /= (double)looked;
     info->overfull = f->state.keys > f->s;
+    info->fpr_bound = fmax(info->fpr_bound, most_fpr(f->text, f->lines, f->k));
 }
 
 static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {

@@ -101,8 +101,8 @@ static const opt_entry pairs_table[] = {
 
     {P_SAVE, "save", 0, OPT_VALUE, "FILE", NULL, NULL, G_ANSWER, true,
      "Save the summary, to be searched, joined or merged later.",
-     "A summary can stand wherever a file of records can. Several of them after `self` are "
-     "merged."},
+     "A summary can stand wherever a file of records can; from a pipe there are always records. "
+     "Several summaries after `self` are merged."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
      "Found by super-values that they share, and compared. The files are read a second time."},
@@ -392,8 +392,9 @@ static int check_together(const pairs_settings *s, const pairs_words *w) {
     if (s->list && w->is_online)
         return cli_error("--list needs the super-values, which --online does not keep");
     for (size_t i = 0; s->list && i < s->in.file_count; i++)
-        if (!strcmp(s->in.files[i], "-"))
-            return cli_error("--list reads the files twice, which standard input cannot");
+        if (pairs_reads_once(s->in.files[i]))
+            return cli_error("--list reads the files twice; '%s' can be read only once",
+                             s->in.files[i]);
     if (s->save && s->question != ASK_SELF) return cli_error("--save goes with `self`");
     if (s->ordered && s->question != ASK_SELF) return cli_error("--ordered goes with `self`");
     return EXIT_DONE;

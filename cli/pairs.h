@@ -76,7 +76,9 @@ typedef struct {
 int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *files,
                size_t file_count, unsigned number, bool keep);
 void pairs_side_release(pairs_side *side);
-bool pairs_is_summary(const char *path);
+
+/* Only a regular file gives the same when it is opened again; pipes and devices do not. */
+bool pairs_reads_once(const char *path);
 
 /* What is done with each batch of accepted records; nonzero stops. `records` points
  * to what the reader read, rows to their values. */

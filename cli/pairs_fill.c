@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -358,9 +359,16 @@ static int fill_from_records(pairs_side *side, const pairs_settings *s, const ch
     return stop_workers(&f, code);
 }
 
-bool pairs_is_summary(const char *path) {
+bool pairs_reads_once(const char *path) {
+    struct stat st;
+    return !strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+}
+
+/* What can be read only once holds records: a look at it would take their first bytes. */
+static bool is_summary(const char *path) {
     unsigned char mark[5];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (pairs_reads_once(path)) return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool is = fd >= 0 && read(fd, mark, sizeof mark) == sizeof mark && !memcmp(mark, "\x89weir", 5);
     if (fd >= 0) close(fd);
     return is;
@@ -383,7 +391,7 @@ static int fill_from_summaries(pairs_side *side, const char *const *files, size_
 int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *files,
                size_t file_count, unsigned number, bool keep) {
     size_t summaries = 0;
-    for (size_t i = 0; i < file_count; i++) summaries += pairs_is_summary(files[i]);
+    for (size_t i = 0; i < file_count; i++) summaries += is_summary(files[i]);
     if (summaries && summaries < file_count)
         return cli_error("summaries and records cannot be read together");
     if (summaries && keep) return cli_error("--exact and --list need the records, not a summary");

@@ -1,6 +1,7 @@
 /* options.c - reading specs against their tables, and printing them. */
 #include "core/options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,10 +78,12 @@ static weir_status out_of_range(spec_reader *r, const weir_option *o, int64_t of
 }
 
 static weir_status read_seed(spec_reader *r, const char *text, int64_t offset, uint64_t *seed) {
-    char *end;
     bool hexadecimal = strncmp(text, "0x", 2) == 0;
-    *seed = strtoull(text + (hexadecimal ? 2 : 0), &end, hexadecimal ? 16 : 10);
-    if (*text < '0' || *text > '9' || *end || end == text + (hexadecimal ? 2 : 0))
+    const char *digits = text + (hexadecimal ? 2 : 0);
+    size_t count = strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789");
+    errno = 0;
+    *seed = strtoull(digits, NULL, hexadecimal ? 16 : 10);
+    if (!count || digits[count] || errno)
         return weir__fail(r->err, WEIR_ERR_RANGE, offset,
                           "seed=%.40s is not a number from 0 to 2^64-1", text);
     return WEIR_OK;

@@ -44,6 +44,7 @@ trouble spec-conflict "dedup: --memory 2M and memory=1M in --filter 'stable:memo
 gives spec-agrees 'a\nb\n' dedup --memory 1024K --filter stable:memory=1M in
 gives spec-alone 'a\nb\n' dedup --filter bloom:memory=1M,fpr=1% in
 trouble window-of-bloom "dedup: --window does not go with the filter 'bloom', which has no 'window'; see 'weir help filters'" dedup --filter bloom --window 10m in
+trouble_like large-seed "dedup: seed=18446744073709551616 is not a number*" dedup --seed 18446744073709551616 in
 trouble_like bad-seed "dedup: seed=x is not a number*" dedup --seed x in
 trouble bad-threads "dedup: --threads cannot be '0'; it goes from 1 to 256" dedup --threads 0 in
 trouble bad-max-record "dedup: --max-record cannot be '2G'; it goes from 1 to 1G" dedup --max-record 2G in

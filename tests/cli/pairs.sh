@@ -34,6 +34,14 @@ run pairs self "${c[@]}" -s 4 --seed 5 --json -j 3 t.csv; is threads "$one" "$(n
 gzip -k t.csv; cp t.csv t2.csv; mv t.csv.gz z; mv z t.csv.gz
 run pairs self "${c[@]}" -s 4 --sample 1 --json t.csv.gz; is gzip 140 "$(number similar)"
 "$WEIR" pairs self "${c[@]}" -s 4 --sample 1 --json - <t.csv >out; is pipe 140 "$(number similar)"
+# an operand that can be read only once is read whole, also if its bytes are there already
+piped() { exec 5< <(cat "$1") 6< <(cat "$2"); sleep 0.2; }
+piped t.csv t.csv.gz
+run pairs self "${c[@]}" -s 4 --sample 1 --json /dev/fd/5; is pipe-operand 140 "$(number similar)"
+run pairs self "${c[@]}" -s 4 --sample 1 --json /dev/fd/6; is pipe-gzip 140 "$(number similar)"
+seq 1 1000 >numbers; piped numbers numbers
+run pairs self --text . --json -q /dev/fd/5; like pipe-lines '*"records":\[1000,1000\],"dropped":0*'
+trouble "list-pipe-operand" "pairs: --list reads the files twice; '/dev/fd/6' can be read only once" pairs self --text . --list 2 /dev/fd/6
 run pairs self "${c[@]}" -s 4 --online=width=4096,depth=3 --json t.csv; is online-code 0 $rc
 like online-method '*width=4096,depth=3*"method":"online"*'
 
@@ -41,6 +49,8 @@ like online-method '*width=4096,depth=3*"method":"online"*'
 head -301 t.csv >a.csv; (head -1 t.csv; tail -100 t.csv) >b.csv
 run pairs join "${c[@]}" -s 4 --exact --json a.csv b.csv; is join-exact 100 "$(number similar)"
 run pairs join "${c[@]}" -s 4 --sample 1 --json a.csv b.csv; is join 100 "$(number similar)"
+piped a.csv b.csv
+run pairs join "${c[@]}" -s 4 --sample 1 --json /dev/fd/5 /dev/fd/6; is join-pipes 100 "$(number similar)"
 run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 --save a.weir a.csv; is save-code 0 $rc
 run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 --save b.weir b.csv
 run pairs join --json a.weir b.weir; is join-summaries 100 "$(number similar)"

@@ -326,6 +326,9 @@ static void bad_specs_are_refused_with_their_place(void **state) {
         {"recent:fpr=100%", WEIR_ERR_RANGE, 11, "out of range"},
         {"recent:fpr=-1%", WEIR_ERR_RANGE, 11, "is not a rate"},
         {"recent:seed=abc", WEIR_ERR_RANGE, 12, "is not a number"},
+        {"recent:seed=18446744073709551616", WEIR_ERR_RANGE, 12, "from 0 to 2^64-1"},
+        {"recent:seed=0x10000000000000000", WEIR_ERR_RANGE, 12, "from 0 to 2^64-1"},
+        {"recent:seed=0x-1", WEIR_ERR_RANGE, 12, "from 0 to 2^64-1"},
         {"recent:hash=md5", WEIR_ERR_SPEC, 12, "unknown hash 'md5'"},
         {"stable:layout=blok", WEIR_ERR_SPEC, 14, "did you mean 'block'?"},
     };

@@ -81,6 +81,8 @@ static int run_experiments(lab_call *call, int count, char **names) {
     if (outcome.stopped) return end_by_signal(call);
     int code = cli_finish_stdout();
     if (code != EXIT_DONE) return code;
+    if (!outcome.experiments)
+        return cli_error("nothing was run: the data is missing; WEIR_DATA names its folder");
     cli_warn("%u experiments, %u of %u units of work were there already; 'weir lab report --out "
              "%s' makes the page",
              outcome.experiments, outcome.cached, outcome.units, call->session.out);

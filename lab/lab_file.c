@@ -6,7 +6,7 @@
  * and each page is an id of its own.
  *
  * A line that has fewer columns than the recipe asks for gives the key of those
- * that it has. One buffer of decompressed bytes is kept; it grows only for a
+ * that it has; if the first line has none of them, the recipe is wrong. One buffer of decompressed bytes is kept; it grows only for a
  * line that is longer than it.
  */
 #include "lab_file.h"
@@ -45,6 +45,7 @@ struct lab_file {
     char *text; /* decompressed bytes, at..end unread */
     size_t size, at, end;
     int over, frame_open; /* nothing more to read; inside a zstd frame */
+    int begun;            /* the first line has been seen */
     uint64_t page, pages; /* pages of the current request still to give */
     lab_recipe recipe;
     weir_error trouble; /* code WEIR_OK while there is none */
@@ -174,6 +175,20 @@ static const char *columns_text(const lab_recipe *r, const char *line, size_t *l
     return from;
 }
 
+static int has_columns(const lab_recipe *r, const char *line, size_t length) {
+    int columns = 1, least = r->also && r->also < r->first ? r->also : r->first;
+    for (const char *end = line + length; line < end; line++) columns += *line == r->split;
+    return !r->last || columns >= least;
+}
+
+static void fail_without_columns(lab_file *f) {
+    f->trouble.code = WEIR_ERR_SPEC;
+    f->trouble.offset = -1;
+    snprintf(f->trouble.message, sizeof f->trouble.message,
+             "the first line has no column %d, split by %s; see columns= and split=",
+             f->recipe.first, f->recipe.split == ' ' ? "space" : "tab");
+}
+
 static uint64_t line_id(const lab_recipe *r, const char *line, size_t length) {
     return r->last ? columns_id(r, line, length) : XXH3_64bits(line, length);
 }
@@ -202,6 +217,11 @@ size_t lab_file_next(lab_file *f, uint64_t *ids, uint64_t *tags, size_t n) {
         }
         const char *line = next_line(f, &length);
         if (!line) break;
+        if (!f->begun && !has_columns(&f->recipe, line, length)) {
+            fail_without_columns(f);
+            break;
+        }
+        f->begun = 1;
         if (!f->recipe.pages) {
             ids[done++] = line_id(&f->recipe, line, length);
             continue;

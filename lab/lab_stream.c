@@ -41,6 +41,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lab_error.h"
 #include "lab_stream_internal.h"
@@ -398,6 +399,11 @@ void lab_stream_free(lab_stream *s) {
     lab_file_free(s->file);
     lab_keys_free(s->keys);
     free(s);
+}
+
+const char *lab_stream_read_once(const lab_stream *s) {
+    struct stat st;
+    return *s->set.path && stat(s->set.path, &st) == 0 && !S_ISREG(st.st_mode) ? s->set.path : NULL;
 }
 
 size_t lab_stream_next(lab_stream *s, uint64_t *ids, size_t n) {

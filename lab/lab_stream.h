@@ -50,6 +50,10 @@ weir_status lab_stream_read(lab_stream **out, const char *spec, uint64_t seed,
                             const lab_reading *reading, weir_error *err);
 void lab_stream_free(lab_stream *stream);
 
+/* The file of a stream that does not begin again when it is opened again: a pipe, a
+ * device. NULL if the stream can be read as often as one likes. */
+const char *lab_stream_read_once(const lab_stream *stream);
+
 /* Write the next ids, at most n; fewer only at the end, 0 past it. */
 size_t lab_stream_next(lab_stream *stream, uint64_t *ids, size_t n);
 

@@ -117,6 +117,10 @@ static bool tell_sorting(void *context, const char *what, uint64_t done, uint64_
 static weir_status find_truth(writing *w, const lab_stream_call *call, weir_error *err) {
     uint64_t universe = lab_stream_universe(w->stream);
     if (universe && universe / 8 <= call->memory) return lab_firsts_new(&w->firsts, universe, err);
+    const char *once = lab_stream_read_once(w->stream);
+    if (once)
+        return lab_error(err, WEIR_ERR_IO, -1,
+                         "--truth reads the file twice; '%s' can be read only once", once);
     lab_firsts_plan plan = {.spec = call->spec,
                             .seed = call->seed,
                             .reading = call->reading,

@@ -126,6 +126,12 @@ trouble stream-keys-drawn "lab: the options of records and keys go with file:pat
 trouble stream-keys-both "lab: columns= and split= do not go with the options of records and keys; take --format and --key" \
   lab stream file:path=file.csv,columns=2 --format csv
 trouble stream-keys-run "lab: the options of records and keys go with 'weir lab stream file:path=FILE'" lab run --trim
+exec 5< <(cat file.csv)
+trouble stream-truth-pipe "lab: --truth reads the file twice; '/dev/fd/5' can be read only once" lab stream file:path=/dev/fd/5 --truth
+trouble stream-truth-pipe-keys "lab: --truth reads the file twice; '/dev/fd/5' can be read only once" lab stream file:path=/dev/fd/5 --truth --format csv
+exec 5< <(cat file.csv); run lab stream file:path=/dev/fd/5; is stream-pipe-records 6 "$(wc -l <out)"
+trouble stream-columns "lab: the first line has no column 99, split by space; see columns= and split=" lab stream file:path=file.csv,columns=99,split=space
+trouble stream-columns-also "lab: the first line has no column 98, split by tab; see columns= and split=" lab stream file:path=file.csv,columns=98+99
 "$WEIR" lab stream uniform:n=1G,universe=1G 2>err | head -1 >/dev/null; is stream-pipe "" "$(cat err)"
 
 # --- bad input --------------------------------------------------------------------------------------
@@ -139,6 +145,8 @@ trouble bad-seeds "lab: --seeds 0 is not between 1 and 1000" lab run --seeds 0
 trouble small-memory "lab: --memory 4K is less than 1M" lab stream uniform:n=1,universe=1 --memory 4K
 trouble nothing-there "lab: 'nowhere' has no results; run 'weir lab run' first" lab report --out nowhere
 trouble_like no-folder "lab: cannot make the folder '/proc/x': *" lab run --out /proc/x thesis-3.1
+WEIR_DATA=/nosuch "$WEIR" lab run --out without rsbf-fig-2-4-6 --seeds 1 >out 2>err; is no-data-code 2 $?
+is no-data-said "weir: lab: nothing was run: the data is missing; WEIR_DATA names its folder" "$(tail -1 err)"
 [[ ! -e x ]] && ok nothing-made || no nothing-made "x"
 mkdir old; echo "weir-lab 99" >old/results
 trouble other-format "lab: 'old/results' was written by another version of weir lab; name another folder with --out, or remove it" lab run --out old thesis-3.1

@@ -93,7 +93,9 @@ static const opt_entry pairs_table[] = {
     {P_REPEATS, "repeats", 0, OPT_VALUE, "N", NULL, "1", G_HOW, false,
      "Do it N times at once, an odd number, and take the median.", NULL},
     {P_EXACT, "exact", 0, OPT_FLAG, NULL, NULL, NULL, G_HOW, true,
-     "Compare the records, all of them; slow, and all are kept in memory.", NULL},
+     "Compare all records, value by value; of texts their min-hashes.",
+     "Slow, and all are kept in memory; any number of columns up to 64 will do. Texts are compared "
+     "by the values that are made of them, so the curve of the report holds here too."},
     {P_SEED, "seed", 0, OPT_VALUE, "N", NULL, NULL, G_HOW, false, "Make the run repeatable.",
      "Summaries that are to be joined or merged need the same one."},
     {P_TMP, "tmp", 0, OPT_VALUE, "FOLDER", NULL, "$TMPDIR or /tmp", G_HOW, false,
@@ -352,7 +354,8 @@ static int shingle_of(const pairs_words *w, unsigned *count, const char **unit) 
 
 /* --- the spec ---------------------------------------------------------------------------- */
 
-static int settle_spec(pairs_settings *s, const pairs_words *w) {
+static int print_spec(char out[SPEC_SIZE], const pairs_settings *s, const pairs_words *w,
+                      unsigned threshold) {
     static const char *const froms[] = {"columns", "set", "text", "cosine"};
     unsigned shingle;
     const char *unit;
@@ -364,20 +367,29 @@ static int settle_spec(pairs_settings *s, const pairs_words *w) {
     if (w->sample && (weir_parse_rate(w->sample, &sample, &err) || !(sample > 0) || sample > 1))
         return cli_error("--sample cannot be '%s'; it is a share above 0 and at most 1", w->sample);
     if (w->sample) snprintf(drawn, sizeof drawn, ",sample=%.15g", sample);
-    if (!s->seeded && getrandom(&s->seed, sizeof s->seed, 0) != sizeof s->seed)
-        return cli_error("the system gives no random seed; set --seed");
-    int n = snprintf(s->spec, sizeof s->spec,
+    int n = snprintf(out, SPEC_SIZE,
                      "pairs:columns=%u,threshold=%u%s,from=%s,shingle=%u,unit=%s,"
                      "group=%u,seed=%llu%s%s%s%s%s%s%s",
-                     s->columns, s->threshold, drawn, froms[s->rows.from], shingle, unit, s->group,
+                     s->columns, threshold, drawn, froms[s->rows.from], shingle, unit, s->group,
                      (unsigned long long)s->seed, w->is_online ? ",method=online" : "",
                      w->online ? "," : "", w->online ? w->online : "",
                      w->repeats ? ",repeats=" : "", w->repeats ? w->repeats : "",
                      w->memory ? ",memory=" : "", w->memory ? w->memory : "");
-    if (n >= (int)sizeof s->spec) return cli_error("the options are too long");
+    return n < SPEC_SIZE ? EXIT_DONE : cli_error("the options are too long");
+}
+
+/* Rows that are compared one by one need no super-values, which may be too many: a
+ * summary of the highest threshold has one of them, and makes the same rows. */
+static int settle_spec(pairs_settings *s, const pairs_words *w) {
     weir_pairs *probe; /* says now what is wrong, before anything is read */
-    if (!s->columns) return EXIT_DONE;
-    if (weir_pairs_new(&probe, s->spec, &err) != WEIR_OK) return cli_error("%s", err.message);
+    weir_error err;
+    if (!s->seeded && getrandom(&s->seed, sizeof s->seed, 0) != sizeof s->seed)
+        return cli_error("the system gives no random seed; set --seed");
+    int code = print_spec(s->spec, s, w, s->threshold);
+    if (code == EXIT_DONE)
+        code = print_spec(s->maker, s, w, s->exact ? s->columns : s->threshold);
+    if (code != EXIT_DONE || !s->columns) return code;
+    if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) return cli_error("%s", err.message);
     weir_pairs_free(probe);
     return EXIT_DONE;
 }

@@ -37,7 +37,8 @@ typedef enum { ASK_SELF, ASK_JOIN, ASK_SEARCH } pairs_question;
 typedef struct {
     pairs_question question;
     reading in; /* its files are the operands after the first word */
-    char spec[SPEC_SIZE];
+    char spec[SPEC_SIZE];  /* of the summary */
+    char maker[SPEC_SIZE]; /* of what is filled: the same, or for --exact only makes values */
     pairs_rows rows;
     const char *fields; /* --columns, --text or --set, as given; NULL: none */
     double similarity;  /* --jaccard or --cosine; 0: none */

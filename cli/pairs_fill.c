@@ -311,8 +311,8 @@ static uint64_t draw_for(const pairs_settings *s, const char *const *files, size
 static uint64_t asked_memory(const pairs_settings *s, size_t *length) {
     char given[64];
     uint64_t bytes = 256u << 20;
-    *length = strlen(s->spec);
-    if (!spec_get(s->spec, "memory", given, sizeof given)) return bytes;
+    *length = strlen(s->maker);
+    if (!spec_get(s->maker, "memory", given, sizeof given)) return bytes;
     weir_parse_size(given, &bytes, NULL);
     *length -= strlen(",memory=") + strlen(given);
     return bytes;
@@ -334,7 +334,7 @@ static int side_spec(char out[SPEC_SIZE], const pairs_settings *s, const char *c
     if (s->seeded)
         snprintf(draw, sizeof draw, ",draw=%llu",
                  (unsigned long long)draw_for(s, files, count, number));
-    int n = snprintf(out, SPEC_SIZE, "%.*s%s,memory=%llu", (int)length, s->spec, draw,
+    int n = snprintf(out, SPEC_SIZE, "%.*s%s,memory=%llu", (int)length, s->maker, draw,
                      (unsigned long long)bytes);
     return n < SPEC_SIZE ? EXIT_DONE : cli_error("the options are too long");
 }

@@ -223,7 +223,7 @@ static void print_json(const pairs_settings *s, const weir_pairs *pairs, const w
     weir_pairs_spec(pairs, spec, sizeof spec);
     weir_pairs_get_info(pairs, &info);
     printf("{\"version\":\"%s\",\"summary\":", weir_version());
-    report_json_string(stdout, spec);
+    report_json_string(stdout, s->exact ? s->spec : spec);
     printf(",\"method\":\"%s\",\"records\":[%llu,%llu],\"dropped\":%llu",
            s->exact      ? "exact"
            : info.online ? "online"

@@ -23,11 +23,9 @@ static int check_records(const pairs_settings *s, const pairs_side *side, size_t
 
 static int answer_exactly(const pairs_settings *s, const pairs_side *sides, size_t count,
                           weir_pairs_answer *out) {
-    weir_pairs_info info;
     weir_error err;
-    weir_pairs_get_info(sides[0].pairs, &info);
     weir_exact_options o = {
-        .columns = info.columns, .threshold = info.threshold, .set = s->rows.from == FROM_SET};
+        .columns = s->columns, .threshold = s->threshold, .set = s->rows.from == FROM_SET};
     if (weir_pairs_exact(&o, sides[0].rows, sides[0].row_count, count > 1 ? sides[1].rows : NULL,
                          count > 1 ? sides[1].row_count : 0, out, &err) != WEIR_OK)
         return cli_error("%s", err.message);

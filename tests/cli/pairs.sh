@@ -21,6 +21,14 @@ is exact-code 0 $rc
 is exact-similar 140 "$(number similar)"
 like() { [[ "$(cat out)" == $2 ]] && ok "$1" || no "$1" "got '$(head -c 600 out)'"; }
 like exact-counts '*"counts":\[{"agree":4,"pairs":100,*"agree":5,"pairs":40,*"agree":6,"pairs":0,*'
+awk 'BEGIN { for (i = 1; i <= 50; i++) for (k = 0; k < 2; k++) { for (c = 1; c < 64; c++)
+  printf "%s,", i ((k && c <= 5) ? "x" : "") "c" c; print i } }' >wide.csv
+run pairs self --format csv -c "$(seq -s, 1 30)" -s 20 --exact --json -q wide.csv
+is exact-30 "0 50 20" "$rc $(number similar) $(number threshold)"; like exact-30-counts '*"agree":25,"pairs":50,*'
+like exact-30-spec '*"summary":"pairs:columns=30,threshold=20,*'
+run pairs self --format csv -c "$(seq -s, 1 64)" -s 32 --exact --json -q wide.csv; is exact-64 "0 50" "$rc $(number similar)"
+run pairs self --set . --values 64 -s 32 --exact --json -q wide.csv; is exact-64-set "0 50" "$rc $(number similar)"
+run pairs self --text . --values 64 -s 60 --exact --json -q wide.csv; is exact-64-text 0 $rc
 run pairs self "${c[@]}" -s 4 --sample 1 --json t.csv; is whole-sample 140 "$(number similar)"
 run pairs self "${c[@]}" -s 4 --sample 1 --ordered --json t.csv; is ordered 680 "$(number similar)"
 like ordered-pairs '*"pairs":160000,"ordered":true*'

@@ -386,8 +386,7 @@ static int settle_spec(pairs_settings *s, const pairs_words *w) {
     if (!s->seeded && getrandom(&s->seed, sizeof s->seed, 0) != sizeof s->seed)
         return cli_error("the system gives no random seed; set --seed");
     int code = print_spec(s->spec, s, w, s->threshold);
-    if (code == EXIT_DONE)
-        code = print_spec(s->maker, s, w, s->exact ? s->columns : s->threshold);
+    if (code == EXIT_DONE) code = print_spec(s->maker, s, w, s->exact ? s->columns : s->threshold);
     if (code != EXIT_DONE || !s->columns) return code;
     if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) return cli_error("%s", err.message);
     weir_pairs_free(probe);

@@ -46,6 +46,15 @@ static bool make_room(intake *in, size_t count) {
     return true;
 }
 
+/* What a search reads is in a file of no name that a person would know. */
+static int reading_error(const pairs_settings *s, const stream_error *err) {
+    const char *name =
+        s->question == ASK_SEARCH && *err->file ? strstr(err->message, err->file) : NULL;
+    if (!name || name == err->message) return cli_error("%s", err->message);
+    return cli_error("%.*sthe command line%s", (int)(name - 1 - err->message), err->message,
+                     name + strlen(err->file) + 1);
+}
+
 /* Is a record of this status left out? Otherwise it is an error. */
 static bool is_dropped(const pairs_settings *s, uint8_t status) {
     bool ragged = status == STREAM_MISSING && s->rows.from == FROM_COLUMNS;
@@ -64,7 +73,7 @@ static int accept(intake *in, const stream_batch *b, accepted *out) {
             in->dropped++;
             if (is_dropped(in->settings, status)) continue;
             stream_record_error(in->reader, b, i, &err);
-            return cli_error("%s", err.message);
+            return reading_error(in->settings, &err);
         }
         if (b->status)
             memcpy(in->rows + out->count * in->width, b->hashes + i * in->width,
@@ -91,7 +100,7 @@ static int take_batches(intake *in, accepted_fn *each, void *context) {
         if (stopping_signal) break;
     }
     if (stopping_signal) return 128 + stopping_signal;
-    return status == STREAM_FAILED ? cli_error("%s", err.message) : EXIT_DONE;
+    return status == STREAM_FAILED ? reading_error(in->settings, &err) : EXIT_DONE;
 }
 
 int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *const *files,
@@ -107,7 +116,7 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     o.width = info.columns;
     intake in = {.settings = s, .width = info.columns};
     if (stream_open(&in.reader, &o, files, file_count, &err) != STREAM_OK)
-        return cli_error("%s", err.message);
+        return reading_error(s, &err);
     stopping_interrupts(in.reader);
     stream_get_progress(in.reader, &p);
     progress_start(s->in.progress, p.raw_total, 0);

@@ -133,6 +133,39 @@ static int prepare_search(pairs_settings *s, char *key, size_t size) {
     return EXIT_DONE;
 }
 
+static uint64_t no_hash(const void *context, const void *key, size_t length) {
+    (void)context, (void)key, (void)length;
+    return 0;
+}
+
+/* The number of the first row that has one column more than are compared; 0: none has. */
+static uint64_t find_long_row(const pairs_settings *s, const char *file) {
+    char column[16];
+    stream_options o = s->in.in;
+    stream_reader *reader;
+    stream_error err;
+    const stream_batch *b;
+    uint64_t found = 0;
+    snprintf(column, sizeof column, "%u", s->rows.parts + 1);
+    o.key = column;
+    o.hash = no_hash;
+    if (stream_open(&reader, &o, &file, 1, &err) != STREAM_OK) return 0;
+    while (!found && stream_next(reader, -1, &b, &err) == STREAM_BATCH)
+        for (size_t i = 0; i < b->count && !found; i++)
+            if (!b->status || b->status[i] == STREAM_RECORD_OK) found = b->first_record + i;
+    stream_close(reader);
+    return found;
+}
+
+static int check_rows(const pairs_settings *s, const char *file) {
+    bool table = s->in.in.format == STREAM_CSV || s->in.in.format == STREAM_TSV;
+    uint64_t row = table && s->rows.parts ? find_long_row(s, file) : 0;
+    if (!row) return EXIT_DONE;
+    return cli_error("record %llu of the command line has more than the %u column%s compared, '%s'",
+                     (unsigned long long)row, s->rows.parts, s->rows.parts == 1 ? "" : "s",
+                     s->fields ? s->fields : "");
+}
+
 static int search(const pairs_settings *given) {
     pairs_settings s = *given;
     pairs_side side = {0};
@@ -154,8 +187,9 @@ static int search(const pairs_settings *given) {
         weir_pairs_get_info(side.pairs, &info);
         c.pairs = side.pairs;
         c.width = info.columns;
-        code = pairs_read(&s, side.pairs, file, 1, &dropped, search_records, &c);
+        code = check_rows(&s, path);
     }
+    if (code == EXIT_DONE) code = pairs_read(&s, side.pairs, file, 1, &dropped, search_records, &c);
     if (code == EXIT_DONE && c.count != count)
         code = cli_error("%zu records were given but %zu were read; a record is one line", count,
                          c.count);

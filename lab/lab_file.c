@@ -6,8 +6,8 @@
  * and each page is an id of its own.
  *
  * A line that has fewer columns than the recipe asks for gives the key of those
- * that it has; if the first line has none of them, the recipe is wrong. One buffer of decompressed bytes is kept; it grows only for a
- * line that is longer than it.
+ * that it has; if the first line has none of them, the recipe is wrong. One buffer of decompressed
+ * bytes is kept; it grows only for a line that is longer than it.
  */
 #include "lab_file.h"
 

@@ -75,7 +75,10 @@ run inspect a.weir; is inspect-code 0 $rc
 run pairs search a.weir 'a7,b7,c7,d7,X,Y'; is search 'about 1 of 300 records share 4 or more of 6 fields (95%: 1 to 1): a7,b7,c7,d7,X,Y' "$(cat out)"
 run pairs search --json all.weir 'a7,b7,c7,d7,e7,f7' 'q,q,q,q,q,q'
 is search-two "3 0" "$(grep -oE '"similar":[0-9]+' out | cut -d: -f2 | xargs)"
-trouble_like search-short "pairs: *too few columns*" pairs search a.weir 'a7,b7'
+trouble search-short "pairs: record 2 of the command line (at byte 18): the row has too few columns for the key (byte 23)" pairs search a.weir 'a7,b7,c7,d7,e7,f7' 'a7,b7'
+trouble search-long "pairs: record 2 of the command line has more than the 6 columns compared, 'a,b,c,d,e,f'" pairs search a.weir 'a,b,c,d,e,f' 'a7,b7,c7,d7,e7,f7,extra'
+run pairs search a.weir 'a7,b7,c7,d7,e7,"f,7"'; is search-quoted 0 $rc
+trouble_like search-quote "pairs: record 1 of the command line*quote*" pairs search a.weir 'a7,b7,c7,d7,e7,"f7'
 trouble_like search-none "pairs: cannot open 'none': *" pairs search none x
 trouble_like search-csv "pairs: 't.csv' is not a weir snapshot" pairs search t.csv x
 trouble_like search-alone "pairs: search takes a summary*" pairs search a.weir

@@ -104,7 +104,8 @@ static const opt_entry pairs_table[] = {
     {P_SAVE, "save", 0, OPT_VALUE, "FILE", NULL, NULL, G_ANSWER, true,
      "Save the summary, to be searched, joined or merged later.",
      "A summary can stand wherever a file of records can; from a pipe there are always records. "
-     "Several summaries after `self` are merged."},
+     "Several summaries after `self` are merged. What else the command line says must agree "
+     "with the summary."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
      "Found by super-values that they share, and compared. The files are read a second time."},
@@ -378,6 +379,33 @@ static int print_spec(char out[SPEC_SIZE], const pairs_settings *s, const pairs_
     return n < SPEC_SIZE ? EXIT_DONE : cli_error("the options are too long");
 }
 
+/* What of the spec was given, and is no default. */
+static void settle_asked(pairs_settings *s, const pairs_words *w) {
+    bool chosen = w->jaccard || w->cosine;
+    const struct {
+        bool given;
+        const char *name;
+    } all[] = {{s->columns, "columns"},
+               {s->columns, "from"},
+               {w->threshold || chosen, "threshold"},
+               {w->group || chosen, "group"},
+               {w->sample, "sample"},
+               {w->shingle, "shingle"},
+               {w->shingle, "unit"},
+               {w->repeats, "repeats"},
+               {w->is_online, "method"},
+               {w->online, "width"},
+               {w->online, "depth"},
+               {w->online, "counter"},
+               {s->seeded, "seed"}};
+    char value[64];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].given && spec_get(s->spec, all[i].name, value, sizeof value))
+            used += (size_t)snprintf(s->asked + used, sizeof s->asked - used, "%s%s=%s",
+                                     used ? "," : "pairs:", all[i].name, value);
+}
+
 /* Rows that are compared one by one need no super-values, which may be too many: a
  * summary of the highest threshold has one of them, and makes the same rows. */
 static int settle_spec(pairs_settings *s, const pairs_words *w) {
@@ -387,6 +415,7 @@ static int settle_spec(pairs_settings *s, const pairs_words *w) {
         return cli_error("the system gives no random seed; set --seed");
     int code = print_spec(s->spec, s, w, s->threshold);
     if (code == EXIT_DONE) code = print_spec(s->maker, s, w, s->exact ? s->columns : s->threshold);
+    settle_asked(s, w);
     if (code != EXIT_DONE || !s->columns) return code;
     if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) return cli_error("%s", err.message);
     weir_pairs_free(probe);
@@ -443,7 +472,7 @@ static int run_pairs(int argc, char **argv) {
     if (code == EXIT_DONE) code = settle_fields(&s, &w);
     if (code == EXIT_DONE) code = settle_threshold(&s, &w);
     if (code == EXIT_DONE) code = check_together(&s, &w);
-    if (code == EXIT_DONE && s.question != ASK_SEARCH) code = settle_spec(&s, &w);
+    if (code == EXIT_DONE) code = settle_spec(&s, &w);
     return code == EXIT_DONE ? pairs_run(&s) : code;
 }
 

@@ -36,9 +36,10 @@ typedef enum { ASK_SELF, ASK_JOIN, ASK_SEARCH } pairs_question;
 
 typedef struct {
     pairs_question question;
-    reading in; /* its files are the operands after the first word */
+    reading in;            /* its files are the operands after the first word */
     char spec[SPEC_SIZE];  /* of the summary */
     char maker[SPEC_SIZE]; /* of what is filled: the same, or for --exact only makes values */
+    char asked[SPEC_SIZE]; /* only what the command line says: a summary must agree with it */
     pairs_rows rows;
     const char *fields; /* --columns, --text or --set, as given; NULL: none */
     double similarity;  /* --jaccard or --cosine; 0: none */
@@ -96,7 +97,7 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
 
 /* The note that goes with a saved summary, and back. */
 int pairs_save(const pairs_settings *s, pairs_side *side);
-int pairs_load(pairs_side *side, const char *path);
+int pairs_load(pairs_side *side, const pairs_settings *s, const char *path);
 
 /* Let the settings be those with which a loaded summary was made; s->note is to be
  * freed. */

@@ -383,12 +383,13 @@ static bool is_summary(const char *path) {
     return is;
 }
 
-static int fill_from_summaries(pairs_side *side, const char *const *files, size_t file_count) {
-    int code = pairs_load(side, files[0]);
+static int fill_from_summaries(pairs_side *side, const pairs_settings *s, const char *const *files,
+                               size_t file_count) {
+    int code = pairs_load(side, s, files[0]);
     for (size_t i = 1; i < file_count && code == EXIT_DONE; i++) {
         pairs_side other = {0};
         weir_error err;
-        code = pairs_load(&other, files[i]);
+        code = pairs_load(&other, s, files[i]);
         if (code == EXIT_DONE && weir_pairs_merge(side->pairs, other.pairs, &err) != WEIR_OK)
             code = cli_error("'%s' and '%s': %s", files[0], files[i], err.message);
         side->records += other.records;
@@ -404,7 +405,7 @@ int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *fil
     if (summaries && summaries < file_count)
         return cli_error("summaries and records cannot be read together");
     if (summaries && keep) return cli_error("--exact and --list need the records, not a summary");
-    if (summaries) return fill_from_summaries(side, files, file_count);
+    if (summaries) return fill_from_summaries(side, s, files, file_count);
     if (!s->columns)
         return cli_error("what is to be compared? name --columns, or a --text or --set");
     return fill_from_records(side, s, files, file_count, number, keep);
@@ -496,7 +497,31 @@ void pairs_apply_note(pairs_settings *s, pairs_side *side) {
     }
 }
 
-int pairs_load(pairs_side *side, const char *path) {
+/* Does a summary agree with what the command line says? In a join the other side may call
+ * its columns otherwise. */
+static int check_asked(const pairs_side *side, const pairs_settings *s, const char *path) {
+    static const char *const names[] = {"columns", "threshold", "sample",  "method", "width",
+                                        "depth",   "counter",   "repeats", "from",   "shingle",
+                                        "unit",    "group",     "seed"};
+    char saved[SPEC_SIZE], asked[64], own[64];
+    const char *fields = side->note ? strstr(side->note, "\nfields ") : NULL;
+    if (s->fields && fields && s->question != ASK_JOIN &&
+        strcmp(s->fields, fields + strlen("\nfields ")) != 0)
+        return cli_error(
+            "'%s' was made of '%s', not of '%s'; leave out the option, or make it anew", path,
+            fields + strlen("\nfields "), s->fields);
+    weir_pairs_spec(side->pairs, saved, sizeof saved);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (spec_get(s->asked, names[i], asked, sizeof asked) &&
+            spec_get(saved, names[i], own, sizeof own) &&
+            !spec_same_value("pairs", names[i], asked, own))
+            return cli_error("'%s' was made with %s=%s, not %s; leave out the option, or make it "
+                             "anew from the records",
+                             path, names[i], own, asked);
+    return EXIT_DONE;
+}
+
+int pairs_load(pairs_side *side, const pairs_settings *s, const char *path) {
     weir_snapshot *snapshot;
     weir_error err;
     weir_pairs_info info;
@@ -511,5 +536,5 @@ int pairs_load(pairs_side *side, const char *path) {
     weir_pairs_get_info(side->pairs, &info);
     side->records = info.records;
     side->loaded = true;
-    return EXIT_DONE;
+    return check_asked(side, s, path);
 }

@@ -176,7 +176,7 @@ static int search(const pairs_settings *given) {
     size_t count = s.in.file_count - 1;
     searching c = {.most = count};
     weir_pairs_info info;
-    int code = pairs_load(&side, s.in.files[0]);
+    int code = pairs_load(&side, &s, s.in.files[0]);
     if (code == EXIT_DONE) pairs_apply_note(&s, &side);
     if (code == EXIT_DONE) code = prepare_search(&s, key, sizeof key);
     int fd = code == EXIT_DONE ? records_file(records, count) : -1;

@@ -92,6 +92,7 @@ static const weir_option *find_option(const char *kind, const char *name) {
     if (common) return common;
     for (size_t i = 0; (k = weir_filter_kind(i)); i++)
         if (!strcmp(k->name, kind)) return find_in(k->options, name);
+    if (!strcmp(kind, "pairs")) return find_in(weir_pairs_kind()->options, name);
     return NULL;
 }
 

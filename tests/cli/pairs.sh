@@ -69,6 +69,15 @@ run pairs self "${c[@]}" -s 4 --sample 1 --seed 4 --save other.weir b.csv
 trouble_like mismatch "pairs: *do not match*'seed'*" pairs join a.weir other.weir
 run pairs self "${c[@]}" -s 5 --sample 1 --seed 3 --save five.weir b.csv
 trouble_like mismatch-threshold "pairs: *do not match*'threshold'*" pairs join a.weir five.weir
+trouble contradicts-threshold "pairs: 'a.weir' was made with threshold=4, not 5; leave out the option, or make it anew from the records" pairs self -s 5 a.weir
+trouble_like contradicts-seed "pairs: 'b.weir' was made with seed=3, not 9;*" pairs self --seed 9 b.weir
+trouble_like contradicts-sample "pairs: 'a.weir' was made with sample=1, not 0.5;*" pairs self --sample 50% a.weir
+trouble_like contradicts-second "pairs: 'five.weir' was made with threshold=5, not 4;*" pairs join -s 4 a.weir five.weir
+trouble_like contradicts-method "pairs: 'a.weir' was made with method=offline, not online;*" pairs self --online a.weir
+trouble_like contradicts-fields "pairs: 'a.weir' was made of 'a,b,c,d,e,f', not of 'a,b,c,d,e,id';*" pairs self --format csv --header -c a,b,c,d,e,id -s 4 a.weir
+trouble_like contradicts-search "pairs: 'a.weir' was made with threshold=4, not 2;*" pairs search -s 2 a.weir 'a,b,c,d,e,f'
+run pairs self "${c[@]}" -s 4 --sample 100% --seed 3 --json a.weir; is agrees "0 300" "$rc $(grep -oE '"records":.[0-9]+' out | grep -oE '[0-9]+')"
+run pairs join "${c[@]}" -s 4 --sample 1 --seed 3 --json a.weir b.csv; is agrees-join "0 100" "$rc $(number similar)"
 run inspect a.weir; is inspect-code 0 $rc
 
 # search

@@ -98,6 +98,11 @@ static int open_source(source *from, const char *path, bool *others) {
         else *others = true;
     }
     if (code != EXIT_DONE || from->filter || from->sketch_count) return code;
+    weir_pairs *pairs = weir_snapshot_take_pairs(from->snapshot, "pairs");
+    weir_pairs_free(pairs);
+    if (pairs)
+        return cli_error("'%s' holds a summary of pairs; `weir pairs self A B --save C` joins them",
+                         path);
     return cli_error("'%s' holds no filter and no sketch", path);
 }
 

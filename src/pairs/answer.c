@@ -460,7 +460,8 @@ static weir_status joinable(const weir_pairs *a, const weir_pairs *b, weir_error
     if (status != WEIR_OK || (a != b && a->draw != b->draw)) return status;
     return weir__fail(err, WEIR_ERR_MISMATCH, -1,
                       "the summaries were made with the same draw, which would count too many "
-                      "pairs; make one with another draw=");
+                      "pairs: they are the same one, or made with one seed from inputs of one "
+                      "name; give one another name, or draw");
 }
 
 weir_status weir_pairs_join(weir_pairs *a, weir_pairs *b, weir_pairs_answer *out, weir_error *err) {

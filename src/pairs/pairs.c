@@ -473,9 +473,10 @@ weir_status weir_pairs_merge(weir_pairs *into, weir_pairs *from, weir_error *err
     weir_status status = weir__pairs_fit(into, from, err);
     if (status != WEIR_OK) return status;
     if (into == from || drew_alike(into, from))
-        return weir__fail(err, WEIR_ERR_MISMATCH, -1,
-                          "the summaries hold records of the same numbers and the same draw; make "
-                          "one with another draw=");
+        return weir__fail(
+            err, WEIR_ERR_MISMATCH, -1,
+            "the summaries hold records of the same numbers and the same draw: they are the same "
+            "one, or made with one seed from inputs of one name; give one another name, or draw");
     for (size_t i = 0; into->matrix && i < into->streams; i++)
         if (!weir__matrix_fits(&into->matrix[i], &from->matrix[i])) return overflow(err);
     if (into->store) status = weir__store_take(into->store, from->store, err);

@@ -64,7 +64,9 @@ run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 --save b.weir b.csv
 run pairs join --json a.weir b.weir; is join-summaries 100 "$(number similar)"
 run pairs self --json a.weir b.weir; is merged 140 "$(number similar)"
 run pairs self --json --save all.weir a.weir b.weir; run pairs self --json all.weir; is saved-merge 140 "$(number similar)"
-trouble_like twice "pairs: 'a.weir' and 'a.weir': *draw*" pairs self a.weir a.weir
+trouble twice "pairs: 'a.weir' and 'a.weir': the summaries hold records of the same numbers and the same draw: they are the same one, or made with one seed from inputs of one name; give one another name, or draw" pairs self a.weir a.weir
+trouble_like twice-join "pairs: *same draw*give one another name, or draw" pairs join a.weir a.weir
+trouble merge "merge: 'a.weir' holds a summary of pairs; \`weir pairs self A B --save C\` joins them" merge -o c.weir a.weir b.weir
 run pairs self "${c[@]}" -s 4 --sample 1 --seed 4 --save other.weir b.csv
 trouble_like mismatch "pairs: *do not match*'seed'*" pairs join a.weir other.weir
 run pairs self "${c[@]}" -s 5 --sample 1 --seed 3 --save five.weir b.csv

@@ -108,7 +108,9 @@ static const opt_entry pairs_table[] = {
      "with the summary."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
-     "Found by super-values that they share, and compared. The files are read a second time."},
+     "Found by super-values that they share, and compared. The files are read a second time. "
+     "Records are numbered as they stand in their file, from 1; a header counts, and so does what "
+     "is left out."},
     {P_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, G_ANSWER, false,
      "Print one object on one line.", NULL},
     {P_PLOT, "plot", 0, OPT_VALUE, "FILE", NULL, NULL, G_ANSWER, false,
@@ -542,7 +544,9 @@ static const opt_section pairs_sections[] = {
      "= similar, deviation, bound, low, high, share\nthe sum, its standard deviation, the bound on "
      "that from the thesis, its interval and its share of all pairs\n\n"
      "= memory, disk, seconds\nbytes held, bytes in temporary files, time\n\n"
-     "= examples\nwith `--list`: `agree`, `records` (numbers from 1), `text`"},
+     "= examples\nwith `--list`: `agree`, `records` (their numbers in `files`, from 1; a header "
+     "and "
+     "what is left out count), `files`, `text`"},
     {"EXIT STATUS", "= 0\nDone.\n\n"
                     "= 2\nTrouble: one line on standard error says what.\n\n"
                     "= 130, 143, 129\nStopped by SIGINT, SIGTERM or SIGHUP."},

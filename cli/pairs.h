@@ -106,7 +106,9 @@ void pairs_apply_note(pairs_settings *s, pairs_side *side);
 /* --- pairs_examples.c --- */
 
 typedef struct {
-    uint64_t number[2]; /* of the records, from 1 */
+    uint64_t number[2]; /* in the order in which they were taken, those left out not counted */
+    uint64_t record[2]; /* in its file, from 1; a header counts */
+    const char *file[2];
     char *text[2];
     unsigned agree;
 } pairs_example;

@@ -16,7 +16,8 @@
 enum { MEET_MOST = 4, TEXT_MOST = 400, VALUES_EACH = 64, VALUES_MOST = 1 << 16 };
 
 typedef struct {
-    uint64_t number;
+    uint64_t number, record; /* among those taken, from 0; in its file, from 1 */
+    const char *file;
     unsigned side;
     uint64_t *row; /* NULL: nobody */
     char *text;
@@ -50,6 +51,8 @@ static int remember(finder *f, meeting *m, const accepted *records, size_t i) {
         person *who = &m->who[p];
         if (who->row) continue;
         who->number = records->first + i;
+        who->record = records->batch->first_record + records->places[i];
+        who->file = records->batch->file;
         who->side = f->side;
         who->row = malloc(f->columns * sizeof *who->row);
         who->text = record_text(records->batch, records->places[i]);
@@ -83,8 +86,12 @@ static bool is_known(const pairs_examples *e, uint64_t a, uint64_t b) {
 
 static void add_example(pairs_examples *out, person *a, person *b, unsigned agree) {
     pairs_example *e = &out->list[out->count];
-    if (is_known(out, a->number + 1, b->number + 1)) return;
-    *e = (pairs_example){{a->number + 1, b->number + 1}, {strdup(a->text), strdup(b->text)}, agree};
+    if (is_known(out, a->number, b->number)) return;
+    *e = (pairs_example){.number = {a->number, b->number},
+                         .record = {a->record, b->record},
+                         .file = {a->file, b->file},
+                         .text = {strdup(a->text), strdup(b->text)},
+                         .agree = agree};
     if (e->text[0] && e->text[1]) out->count++;
     else free(e->text[0]), free(e->text[1]);
 }

@@ -153,12 +153,15 @@ static void print_curve(const pairs_settings *s) {
            "the interval leaves out the choice of hashes: another --seed gives another number\n");
 }
 
-static void print_examples(const pairs_examples *e) {
+static void print_examples(const pairs_settings *s, const pairs_examples *e) {
     for (size_t i = 0; i < e->count; i++) {
         const pairs_example *x = &e->list[i];
-        printf("\nagree in %u: records %llu and %llu\n  %s\n  %s\n", x->agree,
-               (unsigned long long)x->number[0], (unsigned long long)x->number[1], x->text[0],
-               x->text[1]);
+        unsigned long long a = x->record[0], b = x->record[1];
+        if (s->in.file_count == 1) printf("\nagree in %u: records %llu and %llu\n", x->agree, a, b);
+        else
+            printf("\nagree in %u: record %llu of '%s' and record %llu of '%s'\n", x->agree, a,
+                   x->file[0], b, x->file[1]);
+        printf("  %s\n  %s\n", x->text[0], x->text[1]);
     }
 }
 
@@ -179,11 +182,16 @@ static void print_head(const pairs_settings *s, const weir_pairs_answer *a, cons
 static void json_examples(const pairs_examples *e) {
     printf(",\"examples\":[");
     for (size_t i = 0; i < e->count; i++) {
-        printf("%s{\"agree\":%u,\"records\":[%llu,%llu],\"text\":[", i ? "," : "", e->list[i].agree,
-               (unsigned long long)e->list[i].number[0], (unsigned long long)e->list[i].number[1]);
-        report_json_string(stdout, e->list[i].text[0]);
+        const pairs_example *x = &e->list[i];
+        printf("%s{\"agree\":%u,\"records\":[%llu,%llu],\"files\":[", i ? "," : "", x->agree,
+               (unsigned long long)x->record[0], (unsigned long long)x->record[1]);
+        report_json_string(stdout, x->file[0]);
         putchar(',');
-        report_json_string(stdout, e->list[i].text[1]);
+        report_json_string(stdout, x->file[1]);
+        printf("],\"text\":[");
+        report_json_string(stdout, x->text[0]);
+        putchar(',');
+        report_json_string(stdout, x->text[1]);
         printf("]}");
     }
     putchar(']');
@@ -272,7 +280,7 @@ int pairs_report(const pairs_settings *s, const weir_pairs *pairs, const weir_pa
         print_table(s, a);
         print_sentence(s, a);
         print_curve(s);
-        print_examples(examples);
+        print_examples(s, examples);
     }
     int code = s->plot ? draw_plot(s, a) : EXIT_DONE;
     return code == EXIT_DONE ? cli_finish_stdout() : code;

@@ -98,7 +98,14 @@ trouble_like search-alone "pairs: search takes a summary*" pairs search a.weir
 run pairs self "${c[@]}" -s 4 --list 4 --json t.csv
 is list 4 "$(grep -o '"agree":[45],"records"' out | wc -l)"
 like list-text '*"text":\["*,c*"\]*'
-run pairs join "${c[@]}" -s 4 --list 2 --json a.csv b.csv; is list-join 2 "$(grep -o '"records":\[[0-9]*,[0-9]*\],"text"' out | wc -l)"
+run pairs join "${c[@]}" -s 4 --list 2 --json a.csv b.csv; is list-join 2 "$(grep -oE '"records":\[[0-9]*,[0-9]*\],"files":\["a.csv","b.csv"\],"text"' out | wc -l)"
+printf 'a,b\n\n1\n7,8\n9,9\n\n7,8\n' >gaps.csv
+run pairs self --format csv --header -c a,b --on-bad drop --list 1 gaps.csv; like list-numbers '*agree in 2: records 4 and 7
+  7,8
+  7,8'
+printf '7,8\n1,1\n' >gaps2.csv; sed -i 1d gaps.csv
+run pairs self --format csv -c 1,2 --on-bad drop --list 3 gaps2.csv gaps.csv
+like list-files "*agree in 2: record 1 of 'gaps2.csv' and record 3 of 'gaps.csv'*"
 trouble_like list-pipe "pairs: --list reads the files twice*" pairs self "${c[@]}" --list 2 -
 trouble_like list-online "pairs: --list needs the super-values*" pairs self "${c[@]}" --list 2 --online t.csv
 

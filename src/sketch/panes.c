@@ -9,7 +9,9 @@
  *            back to the beginning of the oldest pane, so it holds all of the
  *            last `length` and up to length/panes more, never less.
  * Cost       of the inner sketch per record; a question after a change merges
- *            panes + 1 sketches. Memory: panes + 1 inner sketches and one to merge into.
+ *            panes + 1 sketches and, for a list of keys, ranks the candidates of all
+ *            panes by their counts in the window. Memory: panes + 1 inner sketches and
+ *            one to merge into.
  * Layout     panes + 1 slots, each: updates, total and state words of a sketch, and
  *            its cells from a multiple of 64 bytes on. Pane number p stands in slot
  *            p mod (panes + 1).
@@ -267,6 +269,10 @@ static weir_status refresh(weir_sketch *s, weir_error *err) {
         show(w, i);
         weir_status status = weir_sketch_merge(w->view, w->pane, err);
         if (status != WEIR_OK) return status;
+    }
+    for (uint64_t i = 0; i < w->slots && w->view->class->recall; i++) {
+        show(w, i);
+        w->view->class->recall(w->view, w->pane);
     }
     w->stale = false;
     return WEIR_OK;

@@ -63,6 +63,9 @@ typedef struct weir__sketch_class {
     void (*advance)(weir_sketch *sketch, int64_t time);
 
     weir_status (*merge)(weir_sketch *into, const weir_sketch *from, weir_error *err);
+    /* Optional, for a sum of many: what is kept of keys is looked at again when the counts of
+     * all are merged, as the first of them knew only a part. */
+    void (*recall)(weir_sketch *into, const weir_sketch *from);
     const char *no_merge; /* why not, as the end of a sentence, when merge is NULL */
     void (*info)(const weir_sketch *sketch,
                  weir_sketch_info *info); /* error, confidence, overfull */

@@ -5,8 +5,9 @@
  * Idea       a count-min sketch counts all keys; beside it stands a roster of
  *            candidates with their bytes. A key whose CM estimate, just after it
  *            was counted, exceeds the `floor` becomes a candidate. When the roster
- *            is full the worse half goes, by their estimates of that moment, and
- *            the floor rises to the best of those that went.
+ *            is full the worse half goes, by their estimates of that moment (of
+ *            equals the later), and the floor rises to the best of those that went.
+ *            Merged, the candidates of both are ranked by the sum of the counts.
  * Error      none is missed without being told: a key that is not on the roster
  *            was at its last occurrence at or below the floor of that time, or was
  *            let go at or below it, and CM never underestimates. So its count
@@ -95,34 +96,45 @@ static int descending(const void *a, const void *b) {
 
 typedef struct {
     const top_sketch *t;
-    double above;
+    double bar;
+    uint64_t equals; /* how many of those that are just at the bar still find room */
 } survivors;
 
 static bool survives(void *context, const weir__entry *e) {
-    const survivors *s = context;
-    return cm_of(s->t, e->hash) > s->above;
+    survivors *s = context;
+    double low = cm_of(s->t, e->hash);
+    if (low == s->bar && s->equals) return s->equals--, true;
+    return low > s->bar;
 }
 
-/* Let the worse half go; `most` are to stay at most. */
-static void halve(top_sketch *t, uint64_t most) {
-    uint64_t n = t->state.roster.entries;
+/* Let the worse go until at most `most` are left, of equals those that came last; returns
+ * the best estimate of those that went. */
+static double cut_to(top_sketch *t, uint64_t most) {
+    uint64_t n = t->state.roster.entries, better = 0;
     for (uint64_t i = 0; i < n; i++) t->scratch[i] = cm_of(t, t->roster.entries[i].hash);
     qsort(t->scratch, n, sizeof *t->scratch, descending);
-    survivors s = {t, n > most ? t->scratch[most] : floor_of(t)};
-    if (s.above > floor_of(t)) t->state.floor = weir__as_bits(s.above);
+    double bar = t->scratch[most];
+    while (better < most && t->scratch[better] > bar) better++;
+    survivors s = {t, bar, most - better};
+    if (bar > floor_of(t)) t->state.floor = weir__as_bits(bar);
     weir__roster_keep(&t->roster, survives, &s);
+    return bar;
+}
+
+/* A candidate with its estimate finds room, or is no better than those that went: NULL. */
+static weir__entry *admit(top_sketch *t, uint64_t hash, const void *key, size_t length,
+                          double low) {
+    weir__entry *e;
+    while (!(e = weir__roster_add(&t->roster, hash, key, length)))
+        if (low <= cut_to(t, t->state.roster.entries / 2)) return NULL;
+    return e;
 }
 
 static void nominate(top_sketch *t, const weir_updates *u, size_t i, double low) {
-    uint64_t hash = u->hashes[i];
     size_t length;
-    if (weir__roster_find(&t->roster, hash)) return;
+    if (weir__roster_find(&t->roster, u->hashes[i])) return;
     const void *key = weir__key_bytes(u, i, &length);
-    while (!weir__roster_add(&t->roster, hash, key, length)) {
-        uint64_t half = t->state.roster.entries / 2;
-        halve(t, half < t->roster.capacity / 2 ? half : t->roster.capacity / 2);
-        if (low <= floor_of(t)) return;
-    }
+    admit(t, u->hashes[i], key, length, low);
 }
 
 static weir_updates part_of(const weir_updates *u, size_t at, size_t count) {
@@ -159,6 +171,11 @@ static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir
 
 /* ---- answers ---- */
 
+/* A whole count that is at least 0.9998 is at least 1. */
+static double at_least(const top_sketch *t, double low) {
+    return t->counting.matrix.counter == WEIR__COUNTER_REAL ? low : ceil(low);
+}
+
 static weir_status top(weir_sketch *s, double above, weir_estimator by, weir_items *out,
                        weir_error *err) {
     top_sketch *t = (top_sketch *)s;
@@ -175,10 +192,25 @@ static weir_status top(weir_sketch *s, double above, weir_estimator by, weir_ite
         listed++;
     }
     weir__items_sort(out);
-    for (size_t i = 0; i < out->found; i++) least = fmin(least, out->items[i].count.low);
+    for (size_t i = 0; i < out->found; i++)
+        least = fmin(least, at_least(t, out->items[i].count.low));
     if (above > 0) out->complete = out->floor < above && listed == out->found;
     else out->complete = out->floor == 0 || (out->found == out->room && least >= out->floor);
     return WEIR_OK;
+}
+
+/* The candidates of another sketch whose counts are in: those above the floor and those
+ * below it, which the sum of two floors says little about. */
+static void recall(weir_sketch *into, const weir_sketch *from) {
+    top_sketch *a = (top_sketch *)into;
+    const top_sketch *b = (const top_sketch *)from;
+    for (uint64_t i = 0; i < b->state.roster.entries; i++) {
+        const weir__entry *e = &b->roster.entries[i];
+        if (weir__roster_find(&a->roster, e->hash)) continue;
+        weir__entry *in =
+            admit(a, e->hash, b->roster.arena + e->at, weir__entry_length(e), cm_of(a, e->hash));
+        if (in) in->length = e->length; /* with its mark if it was cut */
+    }
 }
 
 /* A key that neither knows is at or below both floors, so below their sum. */
@@ -189,14 +221,7 @@ static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error 
     weir_status status = weir__counting_merge_by(into, from, &factor, err);
     if (status != WEIR_OK) return status;
     a->state.floor = weir__as_bits(floor_of(a) + factor * floor_of(b));
-    for (uint64_t i = 0; i < b->state.roster.entries; i++) {
-        const weir__entry *e = &b->roster.entries[i];
-        if (weir__roster_find(&a->roster, e->hash)) continue;
-        double low = cm_of(a, e->hash);
-        while (low > floor_of(a) && !weir__roster_add(&a->roster, e->hash, b->roster.arena + e->at,
-                                                      weir__entry_length(e)))
-            halve(a, a->state.roster.entries / 2);
-    }
+    recall(into, from);
     return WEIR_OK;
 }
 
@@ -242,6 +267,7 @@ const weir__sketch_class weir__top_sketch = {
     .add = add,
     .needs = WEIR__NEEDS_HASHES | WEIR__NEEDS_KEYS,
     .merge = merge,
+    .recall = recall,
     .details = details,
     .check = check,
     .top = top,

@@ -72,6 +72,26 @@ static void windows_of_records_slide(void **state) {
     weir_sketch_free(s);
 }
 
+/* A key that one pane alone has on its list, and the others have counted: it is ranked by
+ * what came in the window, not by what was known when its pane was merged. */
+static void windows_rank_by_all_panes(void **state) {
+    (void)state;
+    weir_sketch *s = make_sketch("window:length=800,panes=8,seed=1,of=(top:k=2,memory=64K)");
+    for (uint64_t pane = 0; pane < 8; pane++) {
+        uint64_t keys[100];
+        for (uint64_t i = 0; i < 100; i++) keys[i] = 1000 + 20 * pane + i % 20; /* 4 of each */
+        for (uint64_t i = 80; i < 83; i++) keys[i] = 7;            /* 3 of it, so not on the list */
+        for (uint64_t i = 0; i < 3 && pane == 0; i++) keys[i] = 7; /* but here */
+        add_numbers(s, keys, NULL, 100, 100);
+    }
+    weir_item items[2];
+    weir_items out = {.items = items, .room = 2};
+    assert_int_equal(weir_sketch_top(s, WEIR_BY_CM, &out, NULL), WEIR_OK);
+    assert_int_equal(out.found, 2);
+    assert_true(items[0].hash == key_hash(7) && items[0].count.value == 27);
+    weir_sketch_free(s);
+}
+
 static void windows_take_other_sketches(void **state) {
     (void)state;
     weir_sketch *s = make_sketch("window:length=1s,panes=10,seed=1,of=(hll:p=12)");
@@ -133,8 +153,8 @@ static void bad_windows_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_of_time_slide), cmocka_unit_test(windows_of_records_slide),
-        cmocka_unit_test(windows_take_other_sketches), cmocka_unit_test(windows_survive_and_merge),
-        cmocka_unit_test(bad_windows_are_refused)};
+        cmocka_unit_test(windows_of_time_slide),     cmocka_unit_test(windows_of_records_slide),
+        cmocka_unit_test(windows_rank_by_all_panes), cmocka_unit_test(windows_take_other_sketches),
+        cmocka_unit_test(windows_survive_and_merge), cmocka_unit_test(bad_windows_are_refused)};
     return cmocka_run_group_tests(tests, NULL, remove_scratch);
 }

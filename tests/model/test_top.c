@@ -93,6 +93,50 @@ static void tops_merge(void **state) {
     free(x);
 }
 
+static void add_each(weir_sketch *s, uint64_t from, uint64_t to, unsigned times) {
+    for (unsigned t = 0; t < times; t++)
+        for (uint64_t key = from; key < to; key++) add_numbers(s, &key, NULL, 1, 1);
+}
+
+/* However many are equal, the list has its k keys, and those that stand out first. */
+static void equals_fill_the_list(void **state) {
+    (void)state;
+    for (uint64_t equals = 1; equals < 500; equals += equals < 60 ? 1 : 37) {
+        weir_sketch *s = make_sketch("top:k=10,memory=256K,seed=1");
+        weir_item items[10];
+        weir_items out = {.items = items, .room = 10};
+        add_each(s, 100, 100 + equals, 2);
+        add_each(s, 1, 4, 5);
+        assert_int_equal(weir_sketch_top(s, WEIR_BY_CM, &out, NULL), WEIR_OK);
+        assert_int_equal(out.found, equals + 3 < 10 ? equals + 3 : 10);
+        for (size_t i = 0; i < out.found; i++) assert_true(items[i].count.value == (i < 3 ? 5 : 2));
+        assert_true(out.complete && out.floor <= 2);
+        weir_sketch_free(s);
+    }
+}
+
+/* Keys that come once in each of many shards are below the sum of the floors, and still
+ * the most frequent of all. */
+static void small_shards_merge(void **state) {
+    (void)state;
+    const char *spec = "top:k=3,memory=64K,seed=1";
+    weir_sketch *all = make_sketch(spec);
+    for (uint64_t shard = 0; shard < 25; shard++) {
+        weir_sketch *s = make_sketch(spec);
+        add_each(s, 0, 3, 1);
+        add_each(s, 1000 * (shard + 1), 1000 * (shard + 1) + 60, 1);
+        assert_int_equal(weir_sketch_merge(all, s, NULL), WEIR_OK);
+        weir_sketch_free(s);
+    }
+    weir_item items[3];
+    weir_items out = {.items = items, .room = 3};
+    assert_int_equal(weir_sketch_top(all, WEIR_BY_CM, &out, NULL), WEIR_OK);
+    assert_int_equal(out.found, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(number_of(&items[i]) < 3 && items[i].count.value == 25);
+    weir_sketch_free(all);
+}
+
 /* Keys far longer than planned: the list gets shorter, the promise stays. */
 static const void *long_key(void *context, size_t i, size_t *length) {
     static char text[3000];
@@ -188,8 +232,9 @@ static void counting_samples_count(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(top_keys_are_found), cmocka_unit_test(tops_merge),
-        cmocka_unit_test(long_keys_fit), cmocka_unit_test(samples_find_frequent_keys),
+        cmocka_unit_test(top_keys_are_found),    cmocka_unit_test(tops_merge),
+        cmocka_unit_test(equals_fill_the_list),  cmocka_unit_test(small_shards_merge),
+        cmocka_unit_test(long_keys_fit),         cmocka_unit_test(samples_find_frequent_keys),
         cmocka_unit_test(counting_samples_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

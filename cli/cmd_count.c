@@ -138,7 +138,9 @@ static const opt_entry count_table[] = {
      "Only the last `10m` of time or `1M` records.",
      "A duration has a unit: ms, s, m, h or d (so 10m are minutes and 10M are records). The "
      "window moves in sixteenths, so it may reach back up to a sixteenth too far; its memory is "
-     "that of 18 sketches."},
+     "that of 18 sketches. A list is chosen from what each sixteenth keeps: four times as many "
+     "keys "
+     "as `--top`, and where `--memory` allows at least 400."},
     {C_DECAY, "decay", 0, OPT_VALUE, "HALF-LIFE", NULL, NULL, G_WINDOW, false,
      "A record counts half as much after each `1h` or `1M`.",
      "For counts, lists and join sizes: what is recent weighs more. In time or in records."},

@@ -248,13 +248,17 @@ typedef enum {
     ANSWERS
 } answer_kind;
 
+typedef enum { ROW_VALUE, ROW_LOW, ROW_HIGH, ROW_TRUTH, ROW_PARTS } row_part;
+
 typedef struct {
     char *key; /* bytes; the report's */
     size_t length;
     bool cut; /* the key was longer */
     uint64_t hash;
     double value, low, high;
-    double truth; /* NAN: not known */
+    double truth;            /* NAN: not known */
+    bool is_key;             /* the four are integer keys, which a double may not hold: */
+    int64_t keys[ROW_PARTS]; /* here they are */
 } count_row;
 
 typedef struct {

@@ -187,6 +187,10 @@ static int ask_quantiles(asker *a) {
         if (!set_key(&rows[i], text, strlen(text))) return cli_error("out of memory");
         weir_estimate e = {(double)q.value, (double)q.low, (double)q.high, 0};
         set_value(&rows[i], &e);
+        rows[i].is_key = true;
+        rows[i].keys[ROW_VALUE] = q.value;
+        rows[i].keys[ROW_LOW] = q.low;
+        rows[i].keys[ROW_HIGH] = q.high;
     }
     return EXIT_DONE;
 }
@@ -348,8 +352,10 @@ static int tell_integers(count_report *report, count_truth *truth) {
         for (size_t i = 0; i < quantiles->count; i++) {
             double wanted_sum = s->quantiles[i] * report->total;
             if ((before < wanted_sum || (before == 0 && isnan(quantiles->rows[i].truth))) &&
-                sum >= wanted_sum)
+                sum >= wanted_sum) {
                 quantiles->rows[i].truth = (double)value;
+                quantiles->rows[i].keys[ROW_TRUTH] = value;
+            }
         }
     }
     return code;

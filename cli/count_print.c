@@ -114,6 +114,21 @@ static void csv_key(FILE *out, const char *key, size_t length) {
 
 /* --- for people ------------------------------------------------------------------------------ */
 
+static double part_of(const count_row *row, row_part part) {
+    const double parts[ROW_PARTS] = {row->value, row->low, row->high, row->truth};
+    return parts[part];
+}
+
+/* Digits, of which `whole` are before the point, with commas. */
+static void put_commas(char buffer[48], const char *digits, int whole, bool negative) {
+    if (negative) *buffer++ = '-';
+    for (int i = 0; digits[i]; i++) {
+        if (i && i < whole && (whole - i) % 3 == 0) *buffer++ = ',';
+        *buffer++ = digits[i];
+    }
+    *buffer = 0;
+}
+
 /* Whole numbers with commas; what the stream has in fractions with two digits. */
 static const char *number(char buffer[48], const count_report *r, double value) {
     bool fractions = r->settings->from.in.number_field || r->settings->decay;
@@ -124,13 +139,19 @@ static const char *number(char buffer[48], const count_report *r, double value) 
     }
     fractions = fractions && value != floor(value);
     int length = snprintf(digits, sizeof digits, "%.*f", fractions ? 2 : 0, fabs(value));
-    int point = fractions ? length - 3 : length, used = 0;
-    if (value < 0 && strspn(digits, "0.") < (size_t)length) buffer[used++] = '-';
-    for (int i = 0; i < length; i++) {
-        if (i && i < point && (point - i) % 3 == 0) buffer[used++] = ',';
-        buffer[used++] = digits[i];
-    }
-    buffer[used] = 0;
+    bool negative = value < 0 && strspn(digits, "0.") < (size_t)length;
+    put_commas(buffer, digits, fractions ? length - 3 : length, negative);
+    return buffer;
+}
+
+static const char *shown(char buffer[48], const count_report *r, const count_row *row,
+                         row_part part) {
+    char digits[40];
+    int64_t key = row->keys[part];
+    if (!row->is_key) return number(buffer, r, part_of(row, part));
+    int length = snprintf(digits, sizeof digits, "%llu",
+                          key < 0 ? 0 - (unsigned long long)key : (unsigned long long)key);
+    put_commas(buffer, digits, length, key < 0);
     return buffer;
 }
 
@@ -158,6 +179,14 @@ static void list_rows(const count_report *r, const count_answer *answer) {
     }
 }
 
+/* What would tell: closer bounds, or more keys kept where the bounds are close. */
+static const char *advice(answer_kind kind, const count_answer *answer) {
+    const count_row *last = answer->count ? &answer->rows[answer->count - 1] : NULL;
+    if (kind == ANSWER_ABOVE || (last && last->high - last->low >= 1))
+        return "more --memory would tell";
+    return "a longer --top would tell";
+}
+
 static void list_text(const count_report *r, answer_kind kind) {
     const count_answer *answer = &r->answers[kind];
     char text[48], share[32];
@@ -168,8 +197,9 @@ static void list_text(const count_report *r, answer_kind kind) {
     list_rows(r, answer);
     if (kind == ANSWER_QUERY) return;
     if (answer->floor > 0)
-        printf("no other key came by more than %s times%s\n", number(text, r, answer->floor),
-               answer->complete ? "" : "; the list may lack some: more --memory would tell");
+        printf("no other key came by more than %s times%s%s\n", number(text, r, answer->floor),
+               answer->complete ? "" : "; the list may lack some: ",
+               answer->complete ? "" : advice(kind, answer));
     if (r->settings->exact)
         printf("%zu of the %zu that are truly %s are in the list\n", answer->found,
                answer->expected, kind == ANSWER_TOP ? "the most frequent" : "above that");
@@ -177,11 +207,11 @@ static void list_text(const count_report *r, answer_kind kind) {
 
 static void value_text(const count_report *r, const char *label, const count_row *row) {
     char a[48], b[48], c[48];
-    printf("%-18s %15s", label, number(a, r, row->value));
-    if (row->low != row->high)
-        printf("   from %s to %s", number(b, r, row->low), number(c, r, row->high));
+    printf("%-18s %15s", label, shown(a, r, row, ROW_VALUE));
+    if (row->is_key ? row->keys[ROW_LOW] != row->keys[ROW_HIGH] : row->low != row->high)
+        printf("   from %s to %s", shown(b, r, row, ROW_LOW), shown(c, r, row, ROW_HIGH));
     if (!isnan(row->truth)) {
-        printf("   true %s", number(a, r, row->truth));
+        printf("   true %s", shown(a, r, row, ROW_TRUTH));
         if (row->truth != 0)
             printf(" (%+.2f%%)", 100 * (row->value - row->truth) / fabs(row->truth));
     }
@@ -244,17 +274,27 @@ static void json_number(const char *name, double value) {
     else printf(",\"%s\":null", name);
 }
 
+/* As machines read it. */
+static const char *plain(char buffer[48], const count_row *row, row_part part) {
+    double value = part_of(row, part);
+    if (row->is_key) snprintf(buffer, 48, "%lld", (long long)row->keys[part]);
+    else if (isfinite(value)) snprintf(buffer, 48, "%.15g", value);
+    else snprintf(buffer, 48, "null");
+    return buffer;
+}
+
 static void json_row(const count_report *r, answer_kind kind, const count_row *row) {
     bool keyed = has_share(kind) || kind == ANSWER_QUANTILE || kind == ANSWER_SAMPLE;
+    char a[48], b[48], c[48];
     putchar('{');
     if (keyed) json_key(stdout, "key", row->key, row->length);
     if (row->cut) fputs(",\"cut\":true", stdout);
     if (kind != ANSWER_SAMPLE) {
-        printf("%s\"%s\":%.15g", keyed ? "," : "", has_share(kind) ? "count" : "value", row->value);
-        json_number("low", row->low);
-        json_number("high", row->high);
+        printf("%s\"%s\":%s,\"low\":%s,\"high\":%s", keyed ? "," : "",
+               has_share(kind) ? "count" : "value", plain(a, row, ROW_VALUE),
+               plain(b, row, ROW_LOW), plain(c, row, ROW_HIGH));
         if (has_share(kind)) json_number("share", share_of(r, row));
-        if (!isnan(row->truth)) json_number("true", row->truth);
+        if (!isnan(row->truth)) printf(",\"true\":%s", plain(a, row, ROW_TRUTH));
     }
     putchar('}');
 }
@@ -307,6 +347,7 @@ static void print_json(const count_report *r) {
 }
 
 static void csv_row(const count_report *r, answer_kind kind, const count_row *row) {
+    char a[48], b[48], c[48];
     if (r->running) printf("%llu,", (unsigned long long)r->totals.records);
     if (r->grouped) {
         csv_key(stdout, r->group ? r->group : "", r->group_length);
@@ -318,10 +359,10 @@ static void csv_row(const count_report *r, answer_kind kind, const count_row *ro
         puts(",,,,,");
         return;
     }
-    printf(",%.15g,%.15g,%.15g,", row->value, row->low, row->high);
+    printf(",%s,%s,%s,", plain(a, row, ROW_VALUE), plain(b, row, ROW_LOW), plain(c, row, ROW_HIGH));
     if (has_share(kind)) printf("%.9g", share_of(r, row));
     putchar(',');
-    if (!isnan(row->truth)) printf("%.15g", row->truth);
+    if (!isnan(row->truth)) fputs(plain(a, row, ROW_TRUTH), stdout);
     putchar('\n');
 }
 

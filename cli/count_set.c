@@ -17,7 +17,8 @@
 #include "report.h"
 #include "run_note.h"
 
-enum { PANES = 16, K_MOST = 10000000, KEY_BYTES = 450 }; /* for each of a list, at most */
+enum { PANES = 16, K_MOST = 10000000, KEYS_OF_PANE = 100 };
+enum { KEY_BYTES = 450 }; /* for each of a list, at most */
 
 static const char *const part_names[PARTS] = {"keys", "signed", "distinct", "integers", "sample"};
 
@@ -114,13 +115,22 @@ static double keys_above(const count_settings *s) {
     return k < most ? k : most;
 }
 
+/* The keys of a window's list are found pane by pane, where many are equal that are not in
+ * the window: so more are kept, as far as they take no more than a quarter of a pane. */
+static double keys_of_panes(const count_settings *s) {
+    uint64_t memory;
+    if (!s->window) return 0;
+    if (!s->memory || weir_parse_size(s->memory, &memory, NULL)) return KEYS_OF_PANE;
+    double most = floor((double)memory / (PANES + 2) / 4 / KEY_BYTES);
+    return most < KEYS_OF_PANE ? most : KEYS_OF_PANE;
+}
+
 /* The kind for a part when none was given. */
 static void place_usual(count_specs *specs, const count_settings *s, count_part part) {
     char *spec = specs->of[part];
     if (!questions_of(s, part) || *spec) return;
     if (part == PART_KEYS && (s->top || s->above > 0)) {
-        double k = keys_above(s);
-        if ((double)s->top > k) k = (double)s->top;
+        double k = fmax(fmax(keys_above(s), keys_of_panes(s)), (double)s->top);
         snprintf(spec, SPEC_SIZE, "top:k=%.0f", k < K_MOST ? k : K_MOST);
         if (s->above > 0) widen(spec, s);
     } else if (part == PART_SAMPLE) {

@@ -25,6 +25,13 @@ seq 1 1000 >numbers
 run count $s --csv --range 101:200 --quantiles 50,99 --exact numbers
 is integers $'range,101:200,100\nquantile,50%,500\nquantile,99%,990' \
   "$(tail -n +2 out | cut -d, -f1,2,7)"
+yes -- -9222383080033140749 | head -5 >least
+for form in --csv --json; do
+  run count $s $form --quantiles 50 --exact least
+  is "whole-keys$form" 4 "$(grep -o -e -9222383080033140749 out | wc -l)"
+done
+run count $s --quantiles 50 least
+is whole-keys-text '-9,222,383,080,033,140,749' "$(awk '/^quantile/ { print $3 }' out)"
 run count $s --csv --sample 3 in
 is sample 3 "$(grep -c '^sample,[abc],' out)"
 run count $s in
@@ -68,6 +75,25 @@ run count $s --memory 64K --top 10 --json flat
 is flat-is-told-json '"complete":false' "$(grep -o '"complete":[a-z]*' out)"
 run count $s --memory 64K --top 10 --json zipf
 is skewed-is-told-json '"complete":true' "$(grep -o '"complete":[a-z]*' out)"
+# equals fill a list, and more memory would tell nothing
+for n in 5 41 1000; do
+  seq 1 $n >equals
+  run count $s --top 1 equals
+  is "equals-$n" '1 no other key came by more than 1 times' "$(grep -c '%  ' out) $(tail -1 out)"
+done
+{ for _ in 1 2 3 4 5; do seq 1 3; done; seq 101 150; seq 101 150; } >equals
+run count $s --csv --top 10 equals
+is equals-after-others '5 5 5 2 2 2 2 2 2 2' "$(tail -n +2 out | cut -d, -f3 | tr '\n' ' ' | sed 's/ $//')"
+# keys that come once in many shards, or panes: the list is right and says what would tell more
+for i in {1..25}; do { echo a; ((i % 2)) && echo b; seq $((i * 100)) $((i * 100 + 59)); } >"shard$i"; done
+cat shard{1..25} >shards
+for i in {1..25}; do run count $s --top 2 --state "shard$i.weir" "shard$i"; done
+run merge -o shards.weir shard{1..25}.weir
+run count --top 2 --state shards.weir /dev/null
+is merged-shards '25 a 13 b' "$(awk '/%  / { print $1, $5 }' out | tr '\n' ' ' | sed 's/ $//')"
+is merged-shards-advice 'the list may lack some: a longer --top would tell' "$(grep -o 'the list may lack some.*' out)"
+run count $s --window 1000 --top 2 shards
+is window-of-shards 'a b' "$(awk '/%  / { print $5 }' out | tr '\n' ' ' | sed 's/ $//')"
 # --above misses none, or says so; in its own memory it never has to
 for share in 1% 0.1% 0.01% 0.003% 0.001%; do
   for stream in zipf flat; do

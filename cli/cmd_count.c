@@ -415,6 +415,7 @@ static int settle(count_settings *s, const count_words *w) {
     if (!asks_counts(s) && !asks_integers(s) && !s->distinct && !s->sample) {
         s->top = 10;
         s->distinct = !s->decay;
+        if (s->state) count_set_usual(s);
     }
     int code = check_past(s);
     if (code == EXIT_DONE) code = check_sketches(s);
@@ -517,11 +518,12 @@ const opt_command cmd_count = {
         "Reads records from the files, or from standard input, once, and answers questions about "
         "how often their keys came by: the most frequent, how many different, counts of given "
         "keys, sizes of joins, quantiles. Several questions can be asked at once; without any it "
-        "is `--top 10 --distinct`.\n"
+        "is `--top 10 --distinct`, or what of it a `--state` can answer.\n"
         "\n"
         "The memory does not grow with the stream. Answers are estimates, each with bounds "
-        "that hold the truth in at least 99 cases of 100; a stream of few different keys is "
-        "counted exactly. `--exact` shows how good they are.",
+        "that hold the truth in at least 99 cases of 100; the fewer different keys, "
+        "the closer they are, and counts of a few hundred keys are mostly exact. `--exact` shows "
+        "how good they are.",
     .options = count_table,
     .sections = count_sections,
     .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-inspect(1)`, `weir-merge(1)`",

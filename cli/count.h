@@ -121,6 +121,9 @@ int count_set_save(const count_set *set, const count_settings *settings, const c
 int count_set_load(count_set *set, const count_settings *settings, count_totals *totals,
                    count_groups *groups);
 
+/* No question was asked: of the usual ones, those that the state file, if there, can answer. */
+void count_set_usual(count_settings *settings);
+
 /* The sketches of a set as parts of a snapshot; of a group, by its label. */
 weir_status count_set_put(weir_snapshot *snapshot, const count_set *set, const char *group,
                           weir_error *err);

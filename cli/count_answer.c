@@ -130,6 +130,13 @@ static int ask_keys(asker *a, const count_key *keys, size_t count) {
     return EXIT_DONE;
 }
 
+/* Keys are whole, so the bounds of their number are. */
+static void make_whole(weir_estimate *e) {
+    double low = ceil(e->low), high = floor(e->high);
+    if (!(low <= high)) return;
+    *e = (weir_estimate){fmin(fmax(round(e->value), low), high), low, high, e->deviation};
+}
+
 static int ask_sizes(asker *a, count_other *other) {
     weir_error err;
     weir_estimate e;
@@ -137,6 +144,7 @@ static int ask_sizes(asker *a, count_other *other) {
     if (a->s->distinct) {
         if (weir_sketch_distinct(a->set->part[PART_DISTINCT], &e, &err) != WEIR_OK)
             return failed(&err);
+        make_whole(&e);
         code = one_row(a, ANSWER_DISTINCT, &e);
     }
     if (a->s->self_join && code == EXIT_DONE) {

@@ -400,18 +400,45 @@ static int check_saved(const count_settings *s, const count_set *set) {
     return code == EXIT_DONE && given ? check_options(s, &specs, set) : code;
 }
 
+/* How many keys the list of a sketch is for; 0: it has none, or is a window's. */
+static uint64_t list_length(const weir_sketch *sketch) {
+    char *spec = sketch ? report_sketch_spec(sketch) : NULL, value[64];
+    uint64_t k = 0;
+    if (spec && spec_get(spec, "k", value, sizeof value) && weir_parse_count(value, &k, NULL))
+        k = 0;
+    free(spec);
+    return k;
+}
+
 /* A list of 10 keys cannot become one of 100, nor can a window begin later. */
 static int check_room(const count_settings *s, const count_set *set) {
-    char *spec = set->part[PART_KEYS] ? report_sketch_spec(set->part[PART_KEYS]) : NULL, value[64];
-    int code = EXIT_DONE;
-    uint64_t k;
-    if (spec && spec_get(spec, "k", value, sizeof value) && !weir_parse_count(value, &k, NULL) &&
-        s->top > k)
-        code = cli_error("the state file '%s' keeps the %llu most frequent keys, so --top can be "
-                         "at most that",
-                         s->state, (unsigned long long)k);
-    free(spec);
-    return code;
+    uint64_t k = list_length(set->part[PART_KEYS]);
+    if (!k || s->top <= k) return EXIT_DONE;
+    return cli_error("the state file '%s' keeps the %llu most frequent keys, so --top can be at "
+                     "most that",
+                     s->state, (unsigned long long)k);
+}
+
+static bool answers(const weir_sketch *sketch, uint32_t question) {
+    weir_sketch_info info = {0};
+    if (sketch) weir_sketch_get_info(sketch, &info);
+    return info.answers & question;
+}
+
+/* Where it answers neither, the questions stay, and loading it says what is missing. */
+void count_set_usual(count_settings *s) {
+    weir_snapshot *snapshot;
+    count_set set;
+    if (weir_snapshot_read(&snapshot, s->state, NULL) != WEIR_OK) return;
+    count_set_take(snapshot, &set, NULL);
+    bool lists = answers(set.part[PART_KEYS], WEIR_CAN_TOP);
+    bool distinct = answers(set.part[PART_DISTINCT], WEIR_CAN_DISTINCT);
+    uint64_t k = list_length(set.part[PART_KEYS]);
+    if (lists && k && k < s->top) s->top = (size_t)k;
+    if (lists || distinct) s->distinct = distinct;
+    if (!lists && distinct) s->top = 0;
+    count_set_free(&set);
+    weir_snapshot_free(snapshot);
 }
 
 /* Saved with --group, and with the same: or without, now and then. */

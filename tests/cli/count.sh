@@ -12,6 +12,8 @@ run count $s --json --top 1 in
 is floor-of-what-found-no-room '"floor":3' "$(grep -o '"floor":[0-9.]*' out)"
 run count $s --csv --distinct --self-join in
 is sizes $'distinct,3\nself_join,35' "$(tail -n +2 out | awk -F, '{printf "%s,%.0f\n", $1, $3}')"
+run count $s --json --distinct in
+is distinct-is-whole '"distinct":{"value":3,"low":3,"high":3}' "$(grep -o '"distinct":{[^}]*}' out)"
 run count $s --csv --above 20% in
 is above $'above,a,5\nabove,b,3' "$(tail -n +2 out | cut -d, -f1-3)"
 printf 'b\nnot there\n' >keys
@@ -35,7 +37,7 @@ is whole-keys-text '-9,222,383,080,033,140,749' "$(awk '/^quantile/ { print $3 }
 run count $s --csv --sample 3 in
 is sample 3 "$(grep -c '^sample,[abc],' out)"
 run count $s in
-is default-questions '1 1' "$(grep -c 'different keys  *3 ' out) $(grep -c ' 55.56%  a$' out)"
+is default-questions '1 1' "$(grep -c 'different keys  *3$' out) $(grep -c ' 55.56%  a$' out)"
 run count $s --csv --top 1 --query c --distinct --exact --sketch linear:capacity=1000 in
 is several-at-once $'top,a,5\nquery,c,1\ndistinct,,3' "$(tail -n +2 out | cut -d, -f1,2,7)"
 
@@ -193,6 +195,12 @@ run inspect both
 is inspected 2 "$(grep -c '^sketch ' out)"
 run inspect --json both
 is inspected-json '"sketch":"top"' "$(grep -o '"sketch":"top"' out)"
+run count $s --state lists --top 5 in
+run count --state lists --csv /dev/null
+is state-asks-its-list $'top,a,5\ntop,b,3\ntop,c,1' "$(tail -n +2 out | cut -d, -f1-3)"
+run count $s --state sizes --distinct in
+run count --state sizes --csv /dev/null
+is state-asks-its-size 'distinct,,3' "$(tail -n +2 out | cut -d, -f1-3)"
 trouble state-other-memory "count: the state file 'st' does not fit: cannot merge sketches of different spec: 'memory' is not the same; use the same options or another state file" count --state st --memory 64K --top 5 --distinct in
 trouble_like state-other-key "count: the state file 'st' was made with --format lines, not csv;*" count --state st --format csv --key 1 --top 5 --distinct t.csv
 trouble_like state-other-question "count: the state file 'st' has no sketch 'integers' that could answer this*" count --state st --range 1:2 numbers

@@ -65,6 +65,7 @@ typedef struct {
 
     /* running */
     const char *state;  /* or NULL */
+    uint64_t listed;    /* keys that the list of the state is for; 0: not known */
     int64_t save_every; /* ns */
     int64_t every;      /* ns; 0: only at the end */
     count_form form;

@@ -130,7 +130,8 @@ static void place_usual(count_specs *specs, const count_settings *s, count_part 
     char *spec = specs->of[part];
     if (!questions_of(s, part) || *spec) return;
     if (part == PART_KEYS && (s->top || s->above > 0)) {
-        double k = fmax(fmax(keys_above(s), keys_of_panes(s)), (double)s->top);
+        double spare = s->listed ? (double)s->listed : keys_of_panes(s);
+        double k = fmax(fmax(keys_above(s), spare), (double)s->top);
         snprintf(spec, SPEC_SIZE, "top:k=%.0f", k < K_MOST ? k : K_MOST);
         if (s->above > 0) widen(spec, s);
     } else if (part == PART_SAMPLE) {
@@ -355,6 +356,18 @@ int count_set_save(const count_set *set, const count_settings *s, const count_to
     return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
 }
 
+/* How many keys the list of a sketch is for; 0: it has none. */
+static uint64_t list_length(const weir_sketch *sketch) {
+    char *spec = sketch ? report_sketch_spec(sketch) : NULL, of[SPEC_SIZE], value[64];
+    uint64_t k = 0;
+    const char *inner = spec && spec_get(spec, "of", of, sizeof of) ? of + 1 : spec;
+    if (inner == of + 1) of[strcspn(of, ")")] = 0;
+    if (inner && spec_get(inner, "k", value, sizeof value) && weir_parse_count(value, &k, NULL))
+        k = 0;
+    free(spec);
+    return k;
+}
+
 /* A saved sketch fits if it could be merged into one made by today's options. */
 static int check_options(const count_settings *s, const count_specs *specs,
                          const count_set *saved) {
@@ -384,7 +397,9 @@ static int check_options(const count_settings *s, const count_specs *specs,
 /* What is asked must be in the file, made under the same options where such are given. */
 static int check_saved(const count_settings *s, const count_set *set) {
     count_specs specs;
-    int code = count_specs_make(&specs, s);
+    count_settings like = *s;
+    like.listed = list_length(set->part[PART_KEYS]);
+    int code = count_specs_make(&specs, &like);
     for (int i = 0; i < PARTS && code == EXIT_DONE; i++) {
         weir_sketch_info info = {0};
         uint32_t asked = questions_of(s, (count_part)i);
@@ -398,16 +413,6 @@ static int check_saved(const count_settings *s, const count_set *set) {
     bool given = s->memory || s->error || s->confidence || s->seed || s->sketch_count ||
                  s->window || s->decay || s->conservative;
     return code == EXIT_DONE && given ? check_options(s, &specs, set) : code;
-}
-
-/* How many keys the list of a sketch is for; 0: it has none, or is a window's. */
-static uint64_t list_length(const weir_sketch *sketch) {
-    char *spec = sketch ? report_sketch_spec(sketch) : NULL, value[64];
-    uint64_t k = 0;
-    if (spec && spec_get(spec, "k", value, sizeof value) && weir_parse_count(value, &k, NULL))
-        k = 0;
-    free(spec);
-    return k;
 }
 
 /* A list of 10 keys cannot become one of 100, nor can a window begin later. */

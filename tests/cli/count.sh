@@ -201,6 +201,10 @@ is state-asks-its-list $'top,a,5\ntop,b,3\ntop,c,1' "$(tail -n +2 out | cut -d, 
 run count $s --state sizes --distinct in
 run count --state sizes --csv /dev/null
 is state-asks-its-size 'distinct,,3' "$(tail -n +2 out | cut -d, -f1-3)"
+run count $s --state recent --window 1000 --sketch 'window:length=1000,panes=16,of=(top:k=3)' --top 3 in
+run count --state recent --window 1000 --csv --top 2 in
+is state-of-shorter-list $'top,a,10\ntop,b,6' "$(tail -n +2 out | cut -d, -f1-3)"
+trouble_like state-longer-list-of-window "count: the state file 'recent' keeps the 3 most frequent keys*" count --state recent --top 4 in
 trouble state-other-memory "count: the state file 'st' does not fit: cannot merge sketches of different spec: 'memory' is not the same; use the same options or another state file" count --state st --memory 64K --top 5 --distinct in
 trouble_like state-other-key "count: the state file 'st' was made with --format lines, not csv;*" count --state st --format csv --key 1 --top 5 --distinct t.csv
 trouble_like state-other-question "count: the state file 'st' has no sketch 'integers' that could answer this*" count --state st --range 1:2 numbers

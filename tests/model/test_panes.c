@@ -76,19 +76,19 @@ static void windows_of_records_slide(void **state) {
  * what came in the window, not by what was known when its pane was merged. */
 static void windows_rank_by_all_panes(void **state) {
     (void)state;
-    weir_sketch *s = make_sketch("window:length=800,panes=8,seed=1,of=(top:k=2,memory=64K)");
+    weir_sketch *s = make_sketch("window:length=8000,panes=8,seed=1,of=(top:k=2,memory=64K)");
     for (uint64_t pane = 0; pane < 8; pane++) {
-        uint64_t keys[100];
-        for (uint64_t i = 0; i < 100; i++) keys[i] = 1000 + 20 * pane + i % 20; /* 4 of each */
-        for (uint64_t i = 80; i < 83; i++) keys[i] = 7;            /* 3 of it, so not on the list */
-        for (uint64_t i = 0; i < 3 && pane == 0; i++) keys[i] = 7; /* but here */
-        add_numbers(s, keys, NULL, 100, 100);
+        uint64_t keys[1000];
+        for (uint64_t i = 0; i < 1000; i++) keys[i] = 1000 + 10 * pane + i / 100;
+        for (uint64_t i = 0; i < 1000 && pane == 0; i++) keys[i] = i < 60 ? 7 : 2000 + i;
+        for (uint64_t i = 950; i < 1000 && pane > 3; i++) keys[i] = 7; /* too few for its list */
+        add_numbers(s, keys, NULL, 1000, 100);
     }
     weir_item items[2];
     weir_items out = {.items = items, .room = 2};
     assert_int_equal(weir_sketch_top(s, WEIR_BY_CM, &out, NULL), WEIR_OK);
     assert_int_equal(out.found, 2);
-    assert_true(items[0].hash == key_hash(7) && items[0].count.value == 27);
+    assert_true(items[0].hash == key_hash(7) && items[0].count.value >= 260);
     weir_sketch_free(s);
 }
 

@@ -504,7 +504,10 @@ static const opt_section plan_sections[] = {
      "= choices\nbest first: `filter`, `usable`, and `memory`, `positions`, `fpr`, `fnr`, "
      "`fnr_low`, `fnr_high`, `formula_fnr`, `keys_per_second`, or `why` it is not usable\n\n"
      "= curves\nof the best: `filter` and `points` of `memory` and `fnr`\n\n"
-     "= recommended, command\nthe first choice, and the line to run"},
+     "= recommended, command\nthe first choice, and the line to run\n\n"
+     "With `--sites` it has none of these but `sites`, `lost` (how many may be), and `horizontal` "
+     "and `vertical`, each with `best`, `spec`, `keys` (that it holds), `messages` (for a key), "
+     "`fpr`, and `fpr_lost` and `fnr_lost` with so many sites lost."},
     {"EXIT STATUS", "= 0\nThere is an answer.\n\n"
                     "= 2\nTrouble, such as a sample too small to judge by: one line on standard "
                     "error says what."},

@@ -7,7 +7,7 @@ m=--memory=1M
 printf 'a\nb\nc\na\nd\ne\nf\ng\na\n' >in
 gives window-count 'a\nb\nc\nd\ne\nf\ng\na\n' dedup $m --window 4 in
 gives window-count-large 'a\nb\nc\nd\ne\nf\ng\n' dedup $m --window 1K in
-(printf 'a\na\n'; sleep 0.6; printf 'a\n') | "$WEIR" dedup $m --window 300ms >out
+(printf 'a\na\n'; sleep 3; printf 'a\n') | "$WEIR" dedup $m --window 1500ms >out
 is window-arrival $'a\na' "$(cat out)"
 printf '100,a\n105,a\n111,a\n' >t.csv
 gives window-time '100,a\n111,a\n' dedup $m --format csv -k 2 --window 10s --time 1 t.csv

@@ -378,7 +378,7 @@ static double patience(const contestant *c) {
 }
 
 /* Lines for below the table. */
-static char notes[32][192];
+static char notes[96][192];
 static unsigned note_count;
 
 __attribute__((format(printf, 1, 2))) static void add_note(const char *format, ...) {

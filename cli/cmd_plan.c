@@ -358,10 +358,9 @@ static int find_memory(const plan_settings *s, plan_answer *a, weir_profile *pro
     return code;
 }
 
-static int find_choices(plan_answer *a, weir_profile *profile) {
+/* The best of those ranked: whether there is one, and how fast they are here. */
+static int look_at_choices(plan_answer *a) {
     weir_error err;
-    int code = rank_choices(a, profile);
-    if (code != EXIT_DONE) return code;
     if (!a->count || !a->choices[0].usable)
         return cli_error("no filter keeps fpr=%g in this memory; give more of either",
                          a->question.fpr);
@@ -393,8 +392,9 @@ static int answer(const plan_settings *s, plan_answer *a) {
     weir_profile *profile;
     int code = get_profile(s, a, &profile);
     if (code == EXIT_DONE && s->ask_window) code = find_window(a, &profile);
-    if (code == EXIT_DONE && s->ask_memory) code = find_memory(s, a, profile);
-    if (code == EXIT_DONE) code = find_choices(a, profile);
+    if (code == EXIT_DONE)
+        code = s->ask_memory ? find_memory(s, a, profile) : rank_choices(a, profile);
+    if (code == EXIT_DONE) code = look_at_choices(a);
     if (code == EXIT_DONE) code = find_curves(a, profile);
     weir_profile_free(profile);
     if (code == EXIT_DONE && s->plot) code = plan_show_svg(s, a);

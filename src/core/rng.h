@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+/* The step from one state to the next, and the factors of the mix. */
+#define WEIR__GOLD UINT64_C(0x9e3779b97f4a7c15)
 #define WEIR__MIX_FIRST UINT64_C(0xbf58476d1ce4e5b9)
 #define WEIR__MIX_SECOND UINT64_C(0x94d049bb133111eb)
 
@@ -21,7 +23,7 @@ static inline uint64_t weir__mix64(uint64_t x) {
 }
 
 static inline uint64_t weir__rng_next(uint64_t *state) {
-    *state += UINT64_C(0x9e3779b97f4a7c15);
+    *state += WEIR__GOLD;
     return weir__mix64(*state);
 }
 

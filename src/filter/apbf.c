@@ -376,7 +376,7 @@ typedef struct {
 } row_places;
 
 HOT row_places find_rows(uint64_t rest, unsigned lane) {
-    uint64_t a = weir__mix64(rest), b = weir__mix64(rest + UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t a = weir__mix64(rest), b = weir__mix64(rest + WEIR__GOLD);
     uint64_t low = (UINT64_C(1) << lane) - 1;
     row_places p;
     p.word[0] = in_all_rows(a & low, lane);

@@ -85,7 +85,7 @@ HOT void line_cells_by(const line_plan *plan, uint64_t rest, unsigned width, boo
     for (unsigned i = 0; i < plan->steps; i++) {
         const line_step *step = &plan->step[i];
         const uint64_t *keep = (i + 1 < plan->steps ? step->keep : plan->last) + late;
-        if (step->next_mix) mix = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
+        if (step->next_mix) mix = weir__mix64(rest += WEIR__GOLD);
         const uint64_t from = scaled && even ? mix >> 6 : mix;
         const half_line all = {from, from, from, from};
         for (unsigned h = 0; h < HALVES; h++) {
@@ -104,9 +104,9 @@ enum { LINE_KEYS = 16, LINE_MIXES_MOST = (LINE_CELLS_MOST + 4) / 5 };
 HOT void line_mixes(unsigned mixes, const uint64_t *rests, uint64_t *mix) {
     for (unsigned m = 0; m < mixes; m++)
         for (unsigned i = 0; i < LINE_KEYS; i += HALF_WORDS) {
-            half_line x = load_half(rests + i) + m * UINT64_C(0x9e3779b97f4a7c15);
-            x ^= x >> 30, x *= UINT64_C(0xbf58476d1ce4e5b9);
-            x ^= x >> 27, x *= UINT64_C(0x94d049bb133111eb);
+            half_line x = load_half(rests + i) + m * WEIR__GOLD;
+            x ^= x >> 30, x *= WEIR__MIX_FIRST;
+            x ^= x >> 27, x *= WEIR__MIX_SECOND;
             store_half(mix + m * LINE_KEYS + i, x ^ x >> 31);
         }
 }

@@ -55,18 +55,16 @@ HOT half_line pick_mixes(const half_line mixes[HALVES], const uint32_t *halves) 
 }
 
 HOT half_line four_mixes(uint64_t rest) {
-    const uint64_t gold = UINT64_C(0x9e3779b97f4a7c15);
-    return (half_line){weir__mix64(rest), weir__mix64(rest + gold), weir__mix64(rest + 2 * gold),
-                       weir__mix64(rest + 3 * gold)};
+    return (half_line){weir__mix64(rest), weir__mix64(rest + WEIR__GOLD),
+                       weir__mix64(rest + 2 * WEIR__GOLD), weir__mix64(rest + 3 * WEIR__GOLD)};
 }
 
 #if defined(__x86_64__)
 FOR_AVX512 static inline __m512i eight_mixes(uint64_t rest) {
-    const uint64_t gold = UINT64_C(0x9e3779b97f4a7c15);
     const __m512i first = _mm512_set1_epi64((long long)WEIR__MIX_FIRST),
                   second = _mm512_set1_epi64((long long)WEIR__MIX_SECOND),
                   steps = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
-                                             _mm512_set1_epi64((long long)gold));
+                                             _mm512_set1_epi64((long long)WEIR__GOLD));
     __m512i x = _mm512_add_epi64(_mm512_set1_epi64((long long)rest), steps);
     x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64(x, 30)), first);
     x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64(x, 27)), second);
@@ -84,7 +82,7 @@ FOR_AVX512 static inline line_halves group_ones_wide(const group_plan *plan, uin
     for (const group_step *step = plan->step, *end = step + plan->steps; step < end; step++) {
         if (step->block != block) {
             block = step->block;
-            mixes = eight_mixes(rest + block * GROUP_MIXES * UINT64_C(0x9e3779b97f4a7c15));
+            mixes = eight_mixes(rest + block * GROUP_MIXES * WEIR__GOLD);
         }
         __m512i mix = _mm512_permutexvar_epi32(_mm512_loadu_si512(step->mix), mixes);
         __m512i cell =
@@ -104,7 +102,7 @@ HOT line_halves group_ones(const group_plan *plan, uint64_t rest, cpu_kind cpu) 
 #if defined(__x86_64__)
     if (cpu == CPU_AVX512) return group_ones_wide(plan, rest);
 #endif
-    const uint64_t four = 4 * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t four = 4 * WEIR__GOLD;
     line_halves sum = {0};
     half_line mixes[HALVES] = {{0}};
     unsigned next = 0;

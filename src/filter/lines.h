@@ -94,7 +94,7 @@ enum { WEIR__GROUPS_MOST = 64 };
  * choose each, so that a cell is off its even chance by at most g / 2^16. */
 static inline void weir__find_groups(uint64_t rest, uint64_t group, unsigned k, uint64_t *cells) {
     uint64_t base = 0;
-    for (unsigned j = 0; j < k; j += 4, base += 4 * group, rest += UINT64_C(0x9e3779b97f4a7c15)) {
+    for (unsigned j = 0; j < k; j += 4, base += 4 * group, rest += WEIR__GOLD) {
         uint64_t mix = weir__mix64(rest);
         cells[j] = base + ((mix & 0xffff) * group >> 16);
         cells[j + 1] = base + group + ((mix >> 16 & 0xffff) * group >> 16);

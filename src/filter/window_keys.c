@@ -35,7 +35,7 @@ static void line_places(const weir__window *f, const uint64_t *line, uint64_t re
     uint64_t mix = weir__mix64(rest), from = (uint64_t)(line - f->cells);
     unsigned word = (unsigned)(mix >> 61);
     for (unsigned j = 0; j < f->k; j++, word++, mix >>= PLACE_BITS) {
-        if (j && j % PLACES_A_MIX == 0) mix = weir__mix64(rest += UINT64_C(0x9e3779b97f4a7c15));
+        if (j && j % PLACES_A_MIX == 0) mix = weir__mix64(rest += WEIR__GOLD);
         uint64_t cell = (mix & PLACE_MASK) * f->a_word >> PLACE_BITS;
         places[j] = (from + word % WEIR__LINE_WORDS) * 64 + cell * f->width;
     }

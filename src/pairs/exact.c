@@ -116,7 +116,7 @@ static int by_hash(const void *a, const void *b) {
 
 static uint64_t hash_row(const uint64_t *row, unsigned d) {
     uint64_t h = d;
-    for (unsigned i = 0; i < d; i++) h = weir__mix64(h ^ row[i]) + UINT64_C(0x9e3779b97f4a7c15);
+    for (unsigned i = 0; i < d; i++) h = weir__mix64(h ^ row[i]) + WEIR__GOLD;
     return h;
 }
 
@@ -240,7 +240,7 @@ static int by_key(const void *a, const void *b) {
 static uint64_t token(const comparison *c, size_t i, unsigned place) {
     uint64_t value = row_at(c, i)[place];
     if (c->set) return value ? weir__mix64(value) | 1 : 0;
-    return weir__mix64(value + (place + 1) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+    return weir__mix64(value + (place + 1) * WEIR__GOLD) | 1;
 }
 
 /* Keys that sort by rarity: 24 bits of how often, 40 of what. Two tokens may share

@@ -63,7 +63,7 @@ static inline const uint64_t *weir__witness_row(const weir_pairs *p, size_t i) {
 
 /* The generator of a record in one repetition, from its first. */
 static inline uint64_t weir__repeat_state(uint64_t state, unsigned repeat) {
-    return repeat ? weir__mix64(state + repeat * UINT64_C(0x9e3779b97f4a7c15)) : state;
+    return repeat ? weir__mix64(state + repeat * WEIR__GOLD) : state;
 }
 
 /* May the two be joined or merged? */

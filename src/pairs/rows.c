@@ -91,7 +91,7 @@ typedef struct {
 static void hand_over(shingler *s, unsigned length) {
     uint64_t h = s->seed;
     for (size_t i = s->count - length; i < s->count; i++)
-        h = weir__mix64((h ^ s->last[i % s->w]) + UINT64_C(0x9e3779b97f4a7c15));
+        h = weir__mix64((h ^ s->last[i % s->w]) + WEIR__GOLD);
     s->each(s->context, h);
 }
 

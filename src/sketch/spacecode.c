@@ -53,9 +53,8 @@ static void start(weir_sketch *s) {
 /* Bit j of a group of a key in a resolution. */
 static uint64_t bit_of(const spacecode_sketch *c, uint64_t hash, unsigned resolution,
                        unsigned group, unsigned j) {
-    uint64_t word =
-        weir__mix64(hash + (((uint64_t)resolution << 32 | (uint64_t)group << 8 | j) + 1) *
-                               UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t word = weir__mix64(
+        hash + (((uint64_t)resolution << 32 | (uint64_t)group << 8 | j) + 1) * WEIR__GOLD);
     return resolution * c->bits + weir__scale(word, c->bits);
 }
 

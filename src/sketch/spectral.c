@@ -48,7 +48,7 @@ static weir_status create(weir_sketch *s, weir_error *err) {
 static void places_of(uint64_t hash, uint64_t counters, unsigned k, uint64_t *places) {
     unsigned i = 0;
     do {
-        hash = weir__mix64(hash + UINT64_C(0x9e3779b97f4a7c15));
+        hash = weir__mix64(hash + WEIR__GOLD);
         places[i] = weir__scale(hash, counters);
     } while (++i < k);
 }

@@ -128,7 +128,7 @@ static void meet_rival(const work *w, accuracy_row *row, size_t i) {
     unsigned broken = lab_judge_rival(&row->cell, truth, own, rival);
     for (int again = 0; broken && again < 2; again++) {
         run_filter(w, 0, row->bytes, ask < HIGHEST_FPR ? ask : HIGHEST_FPR, own);
-        broken = lab_judge_rival(&row->cell, truth, own, rival);
+        broken &= lab_judge_rival(&row->cell, truth, own, rival);
         if (!(own->fpr > 0) || own->fpr > MARGIN * rate) break;
         ask = MARGIN * rate / own->fpr * ask;
     }

@@ -6,14 +6,14 @@
  *            answers are exact), then shorter and shorter as keys come in, and
  *            only when the false positive rate allows no shorter does a key have
  *            to go for each one that comes. How a full line keeps its keys in order
- *            and which one goes is settled by a contest between five ways.
+ *            and which one goes is settled by a contest between seven ways.
  * Parameters L lines, e the bound on false positives. For each e the shape of a
  *            line is planned by search; see the table below.
  * Error      false positives: at most e for the next new key, at any instant.
  *            False negatives: none while keys fit; then as few as we know how.
  * Cost       one line per key; a batch asks for its lines ahead.
- * Layout     recent_line.h has the two forms of a line, bit by bit; with `window`
- *            the lines are those of recent_window.c.
+ * Layout     recent_line.h, recent_marked.h and recent_spread.h have the forms of a
+ *            line, bit by bit; with `window` the lines are those of recent_window.c.
  *
  * The bound. A key's line and its value in the line are independent and uniform, so
  * a new key is called SEEN with a probability that is the mean over all lines of
@@ -27,15 +27,15 @@
  * that sum.
  *
  * Capacity. The shared form pays r + 1 + Q/n bits a key where log2(1/e) are needed:
- * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. An ordered group of s slots pays
- * log2(s) on top. Keys in a line, beside the oracle's 512 / (log2(1/e) + 2) and the
- * limit's 512 / log2(1/e):
+ * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A marked line pays a bit more for each
+ * key, a spread one about one less, an ordered group of s slots log2(s). Keys in a line,
+ * beside the oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
  *
- *     e         flat    then cut at    full  ordered          packed       oracle  limit
- *     10%       8  15   19  31  54       95   99 in 31 groups  126 in 79     96.2  154.1
- *     1%        8  15   20  34           58   56 in 12          72 in 57     59.2   77.1
- *     0.1%      8  15   23               42   42 in 11          50 in 49     42.8   51.4
- *     0.0001%   8  15                    23   23 in 6           25 in 24     23.3   25.7
+ *     e        flat   then cut at  full  marked  spread  ordered    packed     oracle  limit
+ *     10%      8  15  18  31  53     94       -     102  101 in 32  126 in 79    96.2  154.1
+ *     1%       8  15  20  33         57      50      66   56 in 13   72 in 57    59.2   77.1
+ *     0.1%     8  15  23             42      38      45   42 in 11   50 in 49    42.8   51.4
+ *     0.0001%  8  15                 23      21      24   23 in 6    25 in 24    23.3   25.7
  *
  * With 60% of the memory at 64 bits a key a line has 4.8 keys on average and more
  * than 15 with probability 5e-5; up to 8 they match by chance at 2^-53 each, up to 15
@@ -50,27 +50,30 @@
  * fresh one (at-least-once delivery is like that), nothing deserves such protection:
  * then new keys enter at the front, and what goes is what came first.
  *
- * Five ways compete: shared lines entered behind the first or at the front, ordered
- * groups entered in the middle or at the front, and packed groups, mostly of one slot.
- * Shared lines win when keys nearly fit, since nothing is lost to groups that fill
- * unevenly; ordered ones win on skewed streams under pressure; packed ones, which pay
- * nothing on top of log2(1/e) bits, when keys are many and all alike.
+ * A marked line knows which keys were hit, and lets others go; a spread one has the most
+ * keys of all forms that nothing is lost to.
  *
- * What to begin with is read off the stream: distinct keys are counted (by their
- * smallest hashes), and so are the hits for each key that was hit. If those are fewer
- * than ONCE_MORE, keys are alike: lines are packed from PACKED_FROM keys for each place
- * on, and where repeats are rare as well keys enter at the front, of groups from
- * FRONT_FROM on, since these forget in order. If they are more, lines are ordered from
- * ORDERED_FROM on.
+ * Seven ways compete: shared lines entered behind the first or at the front, ordered
+ * groups entered in the middle or at the front, packed groups, mostly of one slot, marked
+ * lines and spread ones. Shared lines win when keys nearly fit; spread ones when keys are
+ * more than that and all alike, packed ones when they are many more; marked ones on skewed
+ * streams under pressure, and ordered ones where recency counts.
  *
- * The contest then decides. One line in 32 (up to 256 in larger filters) leads for each
- * way: it goes that way when full. Keys fall to lines by hash, so all leaders get equally
- * many really new keys, and the way whose leaders give fewer NEW verdicts has caught
- * more repeats: hot keys, which are always hit, do not blur the count as they would a
- * count of hits. When the lead is three standard deviations, the other lines follow,
- * each when it next misses. The lead is looked at so often that chance alone gives three
- * in the end: large filters, which have much to rewrite, wait for five. Streams change: what
- * is older than two fillings of the leading lines counts half, and half again.
+ * What to begin with is read off the stream. Some lines have twins, which get the same keys
+ * and give no verdicts: one for each way, and one that has only keys that were hit. By the
+ * last we know how much likelier a key that was hit is to come again than another, the skew.
+ * If it is about 1, keys are alike, and lines are spread; if it is more, they are marked, at
+ * once or when there are more keys for each place, by how many places that costs; where
+ * repeats are rare and no key comes often, new keys enter at the front, and in groups from
+ * FRONT_FROM on, since these forget in order. A change of form costs what a line has learned,
+ * so the first choice matters. Small filters have no twins, and count hits for each key hit.
+ *
+ * From CONTEST_FROM keys for each place on the contest decides. The twins of a line see the
+ * same keys, so where the verdicts of two ways differ one of them knew better, and if they
+ * are equally good either is as likely to be: the lead of one is the difference in units
+ * of the square root of their number. Below that, forms with many places are always ahead,
+ * which says nothing of what comes. When the lead is SURE, lines follow, each when it next
+ * misses. Streams change: older verdicts count half, and half again.
  *
  * One line for each key has its price. Lines get unequally many keys, so while keys
  * just about fit some lines overflow and others have room: Pr[Poisson(m) > c] of them
@@ -84,9 +87,8 @@
  * relative spread is 1 / sqrt(s - enter). A key seen again at a distance of d keys is
  * still known with probability Pr[Bin(d, 1/(G L)) < s - enter].
  *
- * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter,
- * ORDERED_FROM, PACKED_FROM, FRONT_FROM, RARE, ONCE_MORE, ENOUGH, SHORT_HORIZON, the
- * shares of leaders, AHEAD.
+ * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter, AHEAD, and
+ * all that is said of streams and of the contest below.
  */
 #include "filter/recent_line.h"
 
@@ -96,39 +98,71 @@
 
 #include "core/clock.h"
 #include "filter/filter.h"
+#include "filter/recent_marked.h"
+#include "filter/recent_spread.h"
 #include "filter/recent_theory.h"
 #include "filter/recent_window.h"
 
 enum { OPT_WINDOW = WEIR__OPT_OWN, OPT_RENEW };
-enum { SHARED, ORDERED, PACKED, FORMS }; /* what a line can look like */
-static const char *const form_names[FORMS] = {"shared", "ordered", "packed"};
+enum { SHARED, ORDERED, PACKED, MARKED, SPREAD, FORMS }; /* what a line can look like */
+static const char *const form_names[FORMS] = {"shared", "ordered", "packed", "marked", "spread"};
+#define TWINS (WAYS + 1) /* of a line: one for each way, and one of keys that were hit */
+#define SPREAD_CODES 5u  /* at least so many, for 0, 1, ... extras */
 
 /* The ways that compete: a form, and where a new key enters in it. */
-enum { SHARED_BEHIND, SHARED_FRONT, ORDERED_MIDDLE, ORDERED_FRONT, PACKED_ANY, WAYS };
+enum {
+    SHARED_BEHIND,
+    SHARED_FRONT,
+    ORDERED_MIDDLE,
+    ORDERED_FRONT,
+    PACKED_ANY,
+    MARKED_ANY,
+    SPREAD_ANY,
+    WAYS
+};
 static const struct {
     uint8_t form;
     bool front;
     const char *name;
-} ways[WAYS] = {{SHARED, false, "shared_behind"},
-                {SHARED, true, "shared_front"},
-                {ORDERED, false, "ordered_middle"},
-                {ORDERED, true, "ordered_front"},
-                {PACKED, true, "packed"}};
+} ways[WAYS] = {{SHARED, false, "shared_behind"},   {SHARED, true, "shared_front"},
+                {ORDERED, false, "ordered_middle"}, {ORDERED, true, "ordered_front"},
+                {PACKED, true, "packed"},           {MARKED, false, "marked"},
+                {SPREAD, false, "spread"}};
 
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
-#define FEW_LINES 512u               /* too few to tell one way from another */
-#define MANY_LINES 65536u            /* enough for every 64th to be many */
-#define LARGE (UINT64_C(1) << 18)    /* changing so many lines takes more than a whim */
-#define ORDERED_FROM 2.2             /* keys for each place, from which on groups are full, */
-#define PACKED_FROM 3.0              /* and so are groups of one */
-#define RARE 8u                      /* fewer than one hit in so many verdicts, and */
-#define ONCE_MORE 2.5                /* hits for each key that is hit: see "who goes" */
-#define FRONT_FROM 1.45      /* keys for each place, from which on rare ones are in groups */
-#define SHORT_HORIZON 20000u /* verdicts that the contest keeps in mind at least */
-#define ENOUGH 1000u         /* verdicts before the contest says anything */
-#define SMALLEST 64u         /* hashes kept for counting distinct keys */
+#define FEW_LINES 512u               /* too few to spare any for twins */
+#define MANY_LINES 65536u            /* so many that speed counts more than a little memory */
+#define TRIED_LEAST 8u               /* lines with twins, from 8 FEW_LINES on, */
+#define TRIED_MOST 64u               /* and with ever more lines */
+#define JUDGE_EVERY 16u              /* verdicts in watched lines */
+#define SMALLEST 64u                 /* hashes kept for counting distinct keys */
+#define CROWDED 2.0      /* keys for each place, for which the spread form is planned, */
+#define SPREAD_WORTH 0.3 /* and what its places count beside those of others */
+
+/* What a stream is like: see "what to begin with". */
+#define RARE 8u          /* fewer than one hit in so many verdicts */
+#define ONCE_MORE 2.5    /* hits for each key that is hit */
+#define SPENT 0.5        /* skew of a stream in which a key that was hit is done, */
+#define SKEWED 1.7       /* of one whose keys are no longer alike, */
+#define SKEWED_MUCH 7    /* and of one in which that counts most */
+#define ENOUGH 25u       /* hits from which on the skew is believed, */
+#define ENOUGH_A_LINE 6u /* or so many for each line with twins */
+/* Keys for each place from which on */
+#define FRONT_FROM 1.3    /* rare repeats are best known by groups, which forget in order, */
+#define FEW_WIDE_FROM 1.9 /* remainders of few bits are worth spreading, */
+#define CONTEST_FROM 2.5  /* the contest decides, */
+#define MARKED_BLIND 2.2  /* a stream that may be skewed is worth marks, */
+#define MARKED_FROM 1.6   /* or this if it is, */
+#define MARKED_BY_SKEW 8  /* or this divided by its skew, */
+#define MARKED_LATE 5.5   /* or this where marks cost many places, */
+#define ORDERED_FROM 4.5  /* or ordered groups where there are none, */
+#define PACKED_FROM 6     /* and groups of one are full. */
+/* The contest. */
+#define SURE 4        /* standard deviations, as the lead is looked at often */
+#define AT_LEAST 64u  /* verdicts that differ before it says anything, */
+#define HORIZON 1000u /* and from which on older ones count half */
 
 /* Counts distinct keys, roughly: of n uniform words the SMALLEST-th smallest is about
  * SMALLEST / n of the range. State words only. */
@@ -138,34 +172,72 @@ typedef struct {
     uint64_t smallest[SMALLEST]; /* in order */
 } distinct_counter;
 
+/* What is known of a number of lines. State words only. */
+typedef struct {
+    uint64_t spent;     /* sum of their costs */
+    uint64_t pool;      /* what is left for lines that cost more than `fair` */
+    uint64_t held;      /* entries in all of them */
+    uint64_t forgotten; /* entries that had to go */
+    uint64_t in_form[FORMS];
+} line_books;
+
 typedef struct {
     weir_filter base;
     uint64_t lines;
-    uint64_t fair;        /* the cost that every line may have */
-    bool contest;         /* there are lines enough for one */
-    uint64_t horizon;     /* NEW verdicts after which the contest counts older ones half */
-    unsigned duel_period; /* one line in so many leads for each way; a power of two */
+    uint64_t fair;    /* the cost that every line may have */
+    uint64_t tried;   /* the first so many lines have a twin for each way, behind the last line */
+    uint64_t watched; /* the first so many tell what the stream is like */
     line_shape shape;
-    ordered_form ordered[WAYS - ORDERED_MIDDLE]; /* of those ways; no groups: not to be had */
+    ordered_form ordered[PACKED_ANY - ORDERED_MIDDLE + 1]; /* no groups: not to be had */
     window_plan window;
     struct {
         uint64_t rng;
-        uint64_t spent;        /* sum of the costs of all lines */
-        uint64_t pool;         /* what is left for lines that cost more than `fair` */
-        uint64_t held;         /* entries in all lines */
-        uint64_t forgotten;    /* entries that had to go */
-        uint64_t winner;       /* the way of the lines without a task of their own */
+        line_books books;      /* of the lines that decide, */
+        line_books twin_books; /* and of their twins */
+        uint64_t winner;       /* the way that full lines go */
         uint64_t decided;      /* 1: by the contest; 0: by what is known of the stream */
-        uint64_t misses[WAYS]; /* NEW verdicts in the lines that lead */
-        uint64_t hits;         /* SEEN verdicts there */
-        uint64_t in_form[FORMS];
-        distinct_counter keys, keys_hit; /* all of them; those that were hit in leading lines */
+        /* Verdicts in which the twin of a way knew better than that of the winner, and the
+         * other way round, since the winner is in use. */
+        uint64_t won[WAYS], lost[WAYS];
+        uint64_t hits, misses; /* SEEN and NEW verdicts in the lines that are watched */
+        /* Hits on keys that had been hit before and on others, each counted by how many of
+         * the other kind there were. */
+        uint64_t hit_again, hit_first;
+        distinct_counter keys, keys_hit; /* all of them; those that were hit in watched lines */
         window_state window;
     } state;
 } recent_filter;
 
 static inline ordered_form *ordered_way(recent_filter *f, unsigned way) {
     return &f->ordered[way - ORDERED_MIDDLE];
+}
+
+/* An ordered form by its number; the ways that share it have the same places. */
+static inline const ordered_form *ordered_of(const recent_filter *f, unsigned form) {
+    return &f->ordered[form == ORDERED ? 0 : PACKED_ANY - ORDERED_MIDDLE];
+}
+
+static inline unsigned form_of(const line_shape *shape, unsigned code) {
+    if (code < shape->code_ordered) return SHARED;
+    return code < shape->code_spread ? code - shape->code_ordered + ORDERED : SPREAD;
+}
+static inline unsigned code_of(const line_shape *shape, unsigned form) {
+    return shape->code_ordered + form - ORDERED;
+}
+
+static inline bool to_be_had(const recent_filter *f, unsigned way) {
+    unsigned form = ways[way].form;
+    return form == SHARED   ? true
+           : form == MARKED ? f->shape.marked.entries
+           : form == SPREAD ? f->shape.spread.most
+                            : ordered_of(f, form)->groups;
+}
+
+/* What a line costs in any form but the shared one. */
+static inline uint64_t form_cost(const recent_filter *f, unsigned form) {
+    return form == MARKED   ? f->shape.marked.cost
+           : form == SPREAD ? f->shape.spread.cost
+                            : ordered_of(f, form)->cost;
 }
 
 /* ---- planning ---- */
@@ -258,31 +330,88 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
     return true;
 }
 
+/* The forms that a full shared line turns into without loss; see recent_marked.h, */
+static void fill_marked(line_shape *shape, double eps) {
+    const shared_form *shared = &shape->shared;
+    marked_form *form = &shape->marked;
+    unsigned width = shared->width[shared->fair], room = LINE_BITS - shape->code_bits;
+    unsigned entries = (room - shared->lists) / (width + 2);
+    if (entries > WIDTH_MAX || entries > shared->fair) entries = 0;
+    form->entries = entries;
+    form->width = width;
+    form->words = (shape->code_bits + shared->lists + entries + 63) / 64;
+    form->marks = shape->code_bits + shared->lists + entries;
+    form->cost = cost_of(shared_match(entries, shared->lists, width), eps);
+}
+
+/* and recent_spread.h. */
+static void fill_spread(line_shape *shape, unsigned finer, unsigned width, double eps) {
+    spread_form *form = &shape->spread;
+    unsigned lists = shape->shared.lists << finer;
+    *form = (spread_form){.lists = lists, .finer = finer, .width = width};
+    form->extras = shape->code_bits + lists;
+    form->extra_width = width + shape->shared.list_bits + finer;
+    if (form->extras + width > LINE_BITS || form->extra_width > WIDTH_MAX) return;
+    form->words = (form->extras + 63) / 64;
+    form->most = (LINE_BITS - form->extras) / width;
+    unsigned allowed = (unsigned)(eps * lists * ldexp(1, (int)width));
+    if (form->most > allowed) form->most = allowed;
+    form->most_extras = (1u << shape->code_bits) - 1 - shape->code_spread;
+    form->cost = cost_of(shared_match(form->most, lists, width), eps);
+}
+
+/* Keys that a spread line has when CROWDED times as many as a shared one has come by. */
+static double spread_keys(const line_shape *shape) {
+    const spread_form *form = &shape->spread;
+    if (!form->most) return 0;
+    double keys = CROWDED * shape->shared.fair;
+    double singles = fmin(form->most, form->lists * -expm1(-keys / form->lists));
+    double room = LINE_BITS - form->extras - singles * form->width;
+    return fmin(form->most, singles + room / form->extra_width);
+}
+
+static void plan_spread(line_shape *shape, double eps) {
+    spread_form best = {0};
+    double most = 0;
+    unsigned width = shape->shared.width[shape->shared.fair];
+    for (unsigned finer = 0; finer < 4 && finer < width; finer++) {
+        fill_spread(shape, finer, width - finer, eps);
+        double keys = spread_keys(shape);
+        if (keys > most) most = keys, best = shape->spread;
+    }
+    shape->spread = best;
+}
+
+/* All forms that follow from the number of lists, and what they are worth. */
+static double fill_shape(line_shape *shape, unsigned lists, double eps) {
+    fill_shared(&shape->shared, shape, lists, eps);
+    fill_marked(shape, eps);
+    plan_spread(shape, eps);
+    return shape->shared.fair + SPREAD_WORTH * spread_keys(shape);
+}
+
 /* The shared and the ordered form together: a key's values in both must be parts
  * of one another, lists = groups * 2^j and width + j >= bits, or each change of
  * form would lose half of what it knows. */
 static void plan_forms(recent_filter *f, double eps) {
     double best = 0;
     unsigned room = LINE_BITS - f->shape.code_bits;
+    line_shape shape = f->shape;
     for (unsigned bits = 3; bits <= GROUP_MAX / 3; bits++)
         for (unsigned groups = 1; groups <= room / bits / 3; groups++) {
             ordered_form ordered;
             if (!fill_ordered(&ordered, &f->shape, groups, bits, eps, false)) continue;
             if (ordered.entries < 3 * groups || ordered.slots > 6) continue;
             for (unsigned j = 0, lists; lists = groups << j, lists <= room / 3; j++) {
-                shared_form shared;
-                fill_shared(&shared, &f->shape, lists, eps);
-                double score = shared.fair + ordered.entries * 0.5;
-                if (shared.width[shared.fair] + j < bits || score <= best) continue;
-                best = score, f->shape.shared = shared, *ordered_way(f, ORDERED_MIDDLE) = ordered;
+                double score = fill_shape(&shape, lists, eps) + ordered.entries * 0.5;
+                if (shape.shared.width[shape.shared.fair] + j < bits || score <= best) continue;
+                best = score, f->shape = shape, *ordered_way(f, ORDERED_MIDDLE) = ordered;
             }
         }
     if (best > 0) return;
     for (unsigned lists = 4; lists <= room / 3; lists++) {
-        shared_form shared;
-        fill_shared(&shared, &f->shape, lists, eps);
-        double score = shared.fair;
-        if (score > best) best = score, f->shape.shared = shared;
+        double score = fill_shape(&shape, lists, eps);
+        if (score > best) best = score, f->shape = shape;
     }
 }
 
@@ -314,20 +443,31 @@ static void plan_window(recent_filter *f, double eps) {
     weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
 }
 
-/* More leaders tell more, and cost more where their way is not the best. */
-static unsigned duel_period_of(uint64_t lines) {
-    if (lines < FEW_LINES) return 8;
-    return lines < 8192 ? 32 : lines < 32768 ? 64 : lines < LARGE ? 128 : 256;
+/* Lines with twins: more tell more, and are lost to the keys. */
+static void plan_twins(recent_filter *f) {
+    uint64_t tried = f->lines / FEW_LINES;
+    if (tried > TRIED_LEAST) tried = TRIED_LEAST;
+    if (f->lines / 4096 > tried) tried = f->lines / 4096;
+    f->tried = tried < TRIED_MOST ? tried : TRIED_MOST;
+    f->lines -= f->tried * TWINS;
+}
+
+/* Codes for as many entries as a shared line can have, and for the other forms. */
+static void plan_codes(line_shape *shape, double eps) {
+    unsigned entries = (unsigned)(LINE_BITS / (log2(1 / eps) + 2)), others = MARKED + SPREAD_CODES;
+    shape->code_bits = 5;
+    while (1u << shape->code_bits < entries + 1 + others) shape->code_bits++;
+    unsigned spare = (1u << shape->code_bits) - (entries + 1 + others);
+    shape->code_ordered = entries + 1 + spare * 3 / 4;
+    shape->code_marked = shape->code_ordered + MARKED - ORDERED;
+    shape->code_spread = shape->code_marked + 1;
 }
 
 static weir_status create(weir_filter *base, weir_error *err) {
     recent_filter *f = (recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR);
     f->lines = weir__opt_whole(base, WEIR__OPT_MEMORY) / LINE_BYTES;
-    f->shape.code_bits = 5;
-    while ((1u << f->shape.code_bits) - FORMS < LINE_BITS / (log2(1 / eps) + 2) + 1.5)
-        f->shape.code_bits++;
-    f->shape.code_ordered = (1u << f->shape.code_bits) - FORMS + 1;
+    plan_codes(&f->shape, eps);
     plan_forms(f, eps);
     plan_packed(f, eps);
     const ordered_form *middle = ordered_way(f, ORDERED_MIDDLE);
@@ -335,44 +475,31 @@ static weir_status create(weir_filter *base, weir_error *err) {
         fill_ordered(ordered_way(f, ORDERED_FRONT), &f->shape, middle->groups, middle->bits, eps,
                      true);
     f->fair = f->shape.shared.cost[f->shape.shared.fair];
-    for (unsigned way = ORDERED_MIDDLE; way < WAYS; way++)
-        if (ordered_way(f, way)->cost > f->fair) f->fair = ordered_way(f, way)->cost;
-    f->contest = f->lines >= FEW_LINES;
-    f->duel_period = duel_period_of(f->lines);
-    uint64_t leaders = f->lines / f->duel_period;
-    f->horizon = 2 * leaders * f->shape.shared.fair;
-    if (f->horizon < SHORT_HORIZON) f->horizon = SHORT_HORIZON;
+    for (unsigned way = 0; way < WAYS; way++)
+        if (ways[way].form != SHARED && to_be_had(f, way) && form_cost(f, ways[way].form) > f->fair)
+            f->fair = form_cost(f, ways[way].form);
     f->base.windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->base.windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
     if (f->base.windowed) plan_window(f, eps);
-    return weir__filter_map(base, f->lines * LINE_BYTES, err);
+    else plan_twins(f);
+    f->watched = f->tried ? f->tried : f->lines;
+    return weir__filter_map(base, (f->lines + f->tried * TWINS) * LINE_BYTES, err);
+}
+
+static line_books new_books(const recent_filter *f, uint64_t lines) {
+    return (line_books){.pool = lines * (COST_ONE - f->fair), .in_form[SHARED] = lines};
 }
 
 static void start(weir_filter *base) {
     recent_filter *f = (recent_filter *)base;
     f->state.rng = weir__mix64(weir__opt_whole(base, WEIR__OPT_SEED) + 1);
-    f->state.pool = f->lines * (COST_ONE - f->fair);
-    f->state.in_form[SHARED] = f->lines;
+    f->state.books = new_books(f, f->lines);
+    f->state.twin_books = new_books(f, f->tried * TWINS);
     f->state.keys.limit = f->state.keys_hit.limit = UINT64_MAX;
 }
 
 /* ---- which way a line should go ---- */
-
-static inline unsigned leads_for(const recent_filter *f, uint64_t line) {
-    unsigned place = (unsigned)(line & (f->duel_period - 1));
-    return place < WAYS ? place : WAYS;
-}
-
-static inline bool to_be_had(const recent_filter *f, unsigned way) {
-    return ways[way].form == SHARED || f->ordered[way - ORDERED_MIDDLE].groups;
-}
-
-static inline unsigned wanted_way(const recent_filter *f, uint64_t line) {
-    unsigned way = f->contest ? leads_for(f, line) : WAYS;
-    if (way == WAYS) way = (unsigned)f->state.winner;
-    return to_be_had(f, way) ? way : SHARED_BEHIND;
-}
 
 static void insert_word(distinct_counter *counter, uint64_t word) {
     uint64_t n = counter->count, *smallest = counter->smallest, at = 0;
@@ -401,84 +528,123 @@ static double crowding(const recent_filter *f) {
     return distinct(&f->state.keys) / ((double)f->lines * f->shape.shared.fair);
 }
 
+/* How much likelier a key that was hit is to come again than one that was not, as the twins
+ * tell; 0 if they do not know. */
+static double known_skew(const recent_filter *f) {
+    double again = (double)f->state.hit_again, first = (double)f->state.hit_first;
+    uint64_t enough = ENOUGH_A_LINE * f->tried < ENOUGH ? ENOUGH_A_LINE * f->tried : ENOUGH;
+    return again + first > (double)enough * f->shape.shared.fair ? again / (first + 1) : 0;
+}
+
+static unsigned first_to_be_had(const recent_filter *f, unsigned way, unsigned other) {
+    return to_be_had(f, way) ? way : to_be_had(f, other) ? other : SHARED_BEHIND;
+}
+
+static unsigned way_for_alike(const recent_filter *f, double crowd) {
+    bool short_ones = f->shape.spread.width < 4;
+    if (crowd > PACKED_FROM) return PACKED_ANY;
+    if (short_ones && crowd < FEW_WIDE_FROM) return SHARED_BEHIND;
+    return first_to_be_had(f, SPREAD_ANY, SHARED_BEHIND);
+}
+
+static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew) {
+    bool much = skew > SKEWED_MUCH;
+    if (!to_be_had(f, MARKED_ANY))
+        return much || crowd > ORDERED_FROM ? first_to_be_had(f, ORDERED_MIDDLE, SPREAD_ANY)
+                                            : way_for_alike(f, crowd);
+    bool costly = f->shape.spread.most > 1.25 * f->shape.marked.entries;
+    if (much || crowd > (costly ? MARKED_LATE : fmax(MARKED_FROM, MARKED_BY_SKEW / skew)))
+        return MARKED_ANY;
+    return costly ? SPREAD_ANY : SHARED_BEHIND;
+}
+
 /* The way to begin with, before the contest has anything to say. */
 static unsigned likely_way(const recent_filter *f) {
-    uint64_t verdicts = f->state.hits;
-    for (unsigned i = 0; i < WAYS; i++) verdicts += f->state.misses[i];
-    bool once = (double)f->state.hits < ONCE_MORE * distinct(&f->state.keys_hit);
-    double crowd = crowding(f);
-    if (once && f->state.hits * RARE < verdicts && crowd < 2 * PACKED_FROM)
+    uint64_t hits = f->state.hits, verdicts = hits + f->state.misses;
+    double crowd = crowding(f), skew = known_skew(f);
+    bool once = (double)hits <= ONCE_MORE * distinct(&f->state.keys_hit);
+    bool alike = skew > 0 ? skew > SPENT && skew < SKEWED : crowd > PACKED_FROM;
+    if (once && hits * RARE <= verdicts && !alike)
         return crowd > FRONT_FROM && to_be_had(f, ORDERED_FRONT) ? ORDERED_FRONT : SHARED_FRONT;
-    if (once && crowd > PACKED_FROM) return PACKED_ANY;
-    return !once && crowd > ORDERED_FROM && to_be_had(f, ORDERED_MIDDLE) ? ORDERED_MIDDLE
-                                                                         : SHARED_BEHIND;
+    if (skew == 0 && !once)
+        return crowd > MARKED_BLIND ? first_to_be_had(f, MARKED_ANY, ORDERED_MIDDLE)
+                                    : SHARED_BEHIND;
+    return skew < SKEWED ? way_for_alike(f, crowd) : way_for_skewed(f, crowd, skew);
 }
 
-/* How far `way` is ahead of the one in use, in standard deviations. */
+/* How far `way` is ahead of the one in use, in standard deviations: of the verdicts that
+ * differ, half would go either way by chance. */
 static double lead_of(const recent_filter *f, unsigned way) {
-    const uint64_t *m = f->state.misses, now = f->state.winner;
-    double leaders = (double)f->lines / f->duel_period;
-    /* of the verdicts, and of the keys that happen to fall to the leading lines */
-    double noise = sqrt((double)(m[now] + m[way])) + 0.04 * (double)m[now] / sqrt(leaders);
-    return ((double)m[now] - (double)m[way]) / noise;
+    double won = (double)f->state.won[way], lost = (double)f->state.lost[way];
+    return (won - lost) / sqrt(won + lost + 1);
 }
 
-/* Every NEW verdict in a leading line counts against its way. */
+static void forget_contest(recent_filter *f) {
+    memset(f->state.won, 0, sizeof f->state.won);
+    memset(f->state.lost, 0, sizeof f->state.lost);
+}
+
+static void follow(recent_filter *f, unsigned way, bool decided) {
+    f->state.decided |= decided;
+    if (way == f->state.winner) return;
+    f->state.winner = way;
+    forget_contest(f);
+}
+
+/* The way that is furthest ahead. */
+static unsigned leading_way(const recent_filter *f) {
+    unsigned best = (unsigned)f->state.winner;
+    for (unsigned way = 0; way < WAYS; way++)
+        if (f->state.won[way] + f->state.lost[way] > AT_LEAST && lead_of(f, way) > lead_of(f, best))
+            best = way;
+    return best;
+}
+
+static void halve_contest(recent_filter *f) {
+    for (unsigned way = 0; way < WAYS; way++)
+        if (f->state.won[way] + f->state.lost[way] > HORIZON)
+            f->state.won[way] /= 2, f->state.lost[way] /= 2;
+}
+
+/* What a stream is like may be seen late, but what marks and groups have learned is not given
+ * up for it: only the contest leads away from them. */
 __attribute__((noinline)) static void judge(recent_filter *f) {
-    uint64_t *m = f->state.misses, now = f->state.winner, best = now;
-    if (!f->state.decided) f->state.winner = now = best = likely_way(f);
-    if (!f->contest) return;
-    for (unsigned i = 0; i < WAYS; i++)
-        if (to_be_had(f, i) && m[i] < m[best]) best = i;
-    double sure = f->lines < LARGE ? 3 : 5;
-    if (best != now && m[best] > ENOUGH && lead_of(f, (unsigned)best) > sure) {
-        f->state.winner = best;
-        f->state.decided = 1;
+    unsigned form = ways[f->state.winner].form;
+    if (!f->state.decided && form != MARKED && f->state.winner != ORDERED_MIDDLE)
+        follow(f, likely_way(f), false);
+    if (!f->tried || crowding(f) < CONTEST_FROM) {
+        forget_contest(f);
+        return;
     }
-    /* After long overload, where the shared form is no better the others are faster;
-     * in a small filter there are too few leaders to say so and speed matters less. */
-    unsigned other = ways[now].front ? ORDERED_FRONT : ORDERED_MIDDLE;
-    if (ways[f->state.winner].form == SHARED && to_be_had(f, other) && f->lines >= MANY_LINES &&
-        f->state.forgotten / f->lines > f->shape.shared.fair && lead_of(f, other) > -1) {
-        f->state.winner = other;
-        f->state.decided = 1;
-    }
-    if (m[now] <= f->horizon) return;
-    for (unsigned i = 0; i < WAYS; i++) m[i] /= 2;
+    unsigned best = leading_way(f);
+    if (lead_of(f, best) > SURE) follow(f, best, true);
+    halve_contest(f);
+    /* After long overload, where the shared form is no better the others are faster. */
+    unsigned now = (unsigned)f->state.winner,
+             other = ways[now].front ? ORDERED_FRONT : ORDERED_MIDDLE;
+    if (ways[now].form == SHARED && to_be_had(f, other) && f->lines >= MANY_LINES &&
+        f->state.books.forgotten / f->lines > f->shape.shared.fair && lead_of(f, other) > -1)
+        follow(f, other, true);
 }
 
-/* Whether the line leads and its verdicts count. Known before the verdict is. */
-static inline bool is_watched(const recent_filter *f, uint64_t line) {
-    return (leads_for(f, line) < WAYS) & (f->state.forgotten >= f->lines);
-}
-
-__attribute__((noinline)) static void count_leader(recent_filter *f, uint64_t line, uint64_t hash,
-                                                   bool seen) {
-    if (seen) {
-        f->state.hits++;
-        count_distinct(&f->state.keys_hit, hash, true);
-    } else if (++f->state.misses[leads_for(f, line)] % 256 == 0) {
-        judge(f);
-    }
-}
-
-static inline void count_verdict(recent_filter *f, uint64_t line, uint64_t hash, bool seen) {
-    count_distinct(&f->state.keys, hash, !seen);
-    if (is_watched(f, line)) count_leader(f, line, hash, seen);
-}
-
-/* An ordered form by its number; the ways that share it have the same places. */
-static inline const ordered_form *ordered_of(const recent_filter *f, unsigned form) {
-    return &f->ordered[form == ORDERED ? 0 : PACKED_ANY - ORDERED_MIDDLE];
+/* What a watched line tells: of the stream, and of the ways. */
+static void count_watched(recent_filter *f, uint64_t hash, bool seen) {
+    f->state.misses += !seen;
+    f->state.hits += seen;
+    if (seen) count_distinct(&f->state.keys_hit, hash, true);
+    if ((f->state.hits + f->state.misses) % JUDGE_EVERY == 0) judge(f);
 }
 
 static uint64_t line_cost(const recent_filter *f, unsigned code) {
-    return code < f->shape.code_ordered ? f->shape.shared.cost[code]
-                                        : ordered_of(f, code - f->shape.code_ordered + 1)->cost;
+    unsigned form = form_of(&f->shape, code);
+    return form == SHARED ? f->shape.shared.cost[code] : form_cost(f, form);
 }
-static unsigned line_entries(const recent_filter *f, unsigned code) {
-    return code < f->shape.code_ordered ? code
-                                        : ordered_of(f, code - f->shape.code_ordered + 1)->entries;
+static unsigned line_entries(const recent_filter *f, const uint8_t *line) {
+    unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
+    return form == SHARED   ? code
+           : form == SPREAD ? count_singles(line, &f->shape) + count_extras(line, &f->shape)
+           : form == MARKED ? f->shape.marked.entries
+                            : ordered_of(f, form)->entries;
 }
 
 /* Charge a line's change from one cost to another, if that can be paid. What a
@@ -486,9 +652,9 @@ static unsigned line_entries(const recent_filter *f, unsigned code) {
  * the pool, so no line can take what others will need. */
 static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
     uint64_t back = from > f->fair ? from - f->fair : 0, out = to > f->fair ? to - f->fair : 0;
-    if (out > back && out - back > f->state.pool) return false;
-    f->state.pool += back - out;
-    f->state.spent += to - from;
+    if (out > back && out - back > f->state.books.pool) return false;
+    f->state.books.pool += back - out;
+    f->state.books.spent += to - from;
     return true;
 }
 
@@ -568,8 +734,8 @@ HOT void write_flat(const recent_filter *f, uint8_t *line, const list_entry *ent
 }
 
 /* Write entries list by list, those of one list in the order in which they come. */
-HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n) {
-    unsigned width = f->shape.shared.width[n];
+HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n,
+                     unsigned width) {
     uint64_t words[9] = {n};
     uint8_t lists[ENTRIES_MAX + 1];
     for (unsigned i = 0; i < n; i++) lists[i] = (uint8_t)entries[i].list;
@@ -586,7 +752,7 @@ HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *en
     memcpy(line, words, LINE_BYTES);
 }
 
-HOT void write_shared(const recent_filter *f, uint8_t *line, const line_content *content) {
+HOT unsigned write_shared(const recent_filter *f, uint8_t *line, const line_content *content) {
     const shared_form *form = &f->shape.shared;
     unsigned n = content->count < form->most ? content->count : form->most;
     list_entry entries[ENTRIES_MAX + 1];
@@ -594,19 +760,89 @@ HOT void write_shared(const recent_filter *f, uint8_t *line, const line_content 
         entries[i].list = (unsigned)weir__part(content->value[i], form->lists, &entries[i].rest);
     memset(line, 0, LINE_BYTES);
     if (n <= form->flat) write_flat(f, line, entries, n);
-    else write_lists(f, line, entries, n);
+    else write_lists(f, line, entries, n, form->width[n]);
+    return n;
 }
 
-HOT void write_ordered(recent_filter *f, const ordered_form *form, unsigned code, uint8_t *line,
-                       const line_content *content) {
+/* Entries of a marked line: those with a mark first. */
+HOT void read_marked(const recent_filter *f, const uint8_t *line, line_content *content) {
+    const marked_form *form = &f->shape.marked;
+    uint64_t values[WIDTH_MAX], marks = get_marks(line, form);
+    uint8_t ranks[WIDTH_MAX] = {0};
+    unsigned bit = f->shape.code_bits, lists = f->shape.shared.lists, i = 0;
+    for (unsigned list = 0; list < lists; list++, bit++)
+        for (; get_bits(line, bit, 1); bit++, i++) {
+            ranks[i] = !(marks >> i & 1);
+            values[i] =
+                value_of(list, lists, get_bits(line, remainder_at(i, form->width), form->width),
+                         form->width);
+        }
+    sort_by_rank(content, ranks, values, i);
+}
+
+HOT unsigned write_marked(const recent_filter *f, uint8_t *line, line_content *content) {
+    const marked_form *form = &f->shape.marked;
+    list_entry entries[WIDTH_MAX];
+    for (unsigned i = content->count; i < form->entries; i++) content->value[i] = content->value[0];
+    for (unsigned i = 0; i < form->entries; i++)
+        entries[i].list =
+            (unsigned)weir__part(content->value[i], f->shape.shared.lists, &entries[i].rest);
+    write_lists(f, line, entries, form->entries, form->width);
+    write_code(line, &f->shape, f->shape.code_marked);
+    return least(content->count, form->entries);
+}
+
+/* Entries of a spread line: those that hold their lists, then the extras, the latest first. */
+HOT void read_spread(const recent_filter *f, const uint8_t *line, line_content *content) {
+    const spread_form *form = &f->shape.spread;
+    unsigned extras = count_extras(line, &f->shape);
+    content->count = 0;
+    for (unsigned list = 0; list < form->lists; list++)
+        if (is_taken(line, f->shape.code_bits + list)) {
+            unsigned at = remainder_at(content->count, form->width);
+            content->value[content->count++] =
+                value_of(list, form->lists, get_bits(line, at, form->width), form->width);
+        }
+    while (extras--) {
+        uint64_t extra = get_bits(line, extra_at(form, extras), form->extra_width);
+        content->value[content->count++] = value_of((unsigned)(extra >> form->width), form->lists,
+                                                    extra & low_mask(form->width), form->width);
+    }
+}
+
+/* Each list to the first of its keys that comes, the others are extras as far as they fit. */
+HOT unsigned write_spread(const recent_filter *f, uint8_t *line, const line_content *content) {
+    const line_shape *shape = &f->shape;
+    const spread_form *form = &shape->spread;
+    uint64_t left[ENTRIES_MAX + 1];
+    unsigned others = 0, singles = 0, n = content->count < form->most ? content->count : form->most;
+    memset(line, 0, LINE_BYTES);
+    write_code(line, shape, shape->code_spread);
+    for (unsigned i = 0; i < n; i++) {
+        spread_key key = find_spread_key(shape, content->value[i]);
+        unsigned rank = entries_before(line, shape, form->words, key.bit);
+        if (is_taken(line, key.bit)) left[others++] = key.extra;
+        else add_single(line, shape, singles++, rank, &key, CPU_ANY);
+    }
+    unsigned room = LINE_BITS - form->extras - singles * form->width;
+    if (others > form->most_extras) others = form->most_extras;
+    if (others > room / form->extra_width) others = room / form->extra_width;
+    for (unsigned j = 0; j < others; j++) add_extra(line, shape, j, left[others - 1 - j]);
+    return singles + others;
+}
+
+HOT unsigned write_ordered(recent_filter *f, const ordered_form *form, unsigned code, uint8_t *line,
+                           const line_content *content) {
     uint8_t used[ENTRIES_MAX + 1] = {0};
     wide_word groups[ENTRIES_MAX + 1] = {0};
+    unsigned kept = 0;
     memset(line, 0, LINE_BYTES);
     for (unsigned i = 0; i < content->count; i++) {
         uint64_t rest;
         unsigned g = (unsigned)weir__part(content->value[i], form->groups, &rest);
         if (used[g] == form->slots - (g >= form->wide)) continue;
         groups[g] |= (wide_word)(rest >> (64 - form->bits)) << used[g]++ * form->bits;
+        kept++;
     }
     for (unsigned g = 0; g < form->groups; g++) {
         group_place place = form->place[g];
@@ -619,26 +855,38 @@ HOT void write_ordered(recent_filter *f, const ordered_form *form, unsigned code
         if (!form->one_word) store64(at + 8, load64(at + 8) | moved.high);
     }
     write_code(line, &f->shape, code);
+    return kept;
+}
+
+HOT void read_line(const recent_filter *f, const uint8_t *line, unsigned form,
+                   line_content *content) {
+    if (form == SHARED) read_shared(f, line, content);
+    else if (form == MARKED) read_marked(f, line, content);
+    else if (form == SPREAD) read_spread(f, line, content);
+    else read_ordered(ordered_of(f, form), line, content);
+}
+
+/* Returns how many entries were kept. */
+HOT unsigned write_line(recent_filter *f, uint8_t *line, unsigned form, line_content *content) {
+    if (form == SHARED) return write_shared(f, line, content);
+    if (form == MARKED) return write_marked(f, line, content);
+    if (form == SPREAD) return write_spread(f, line, content);
+    return write_ordered(f, ordered_of(f, form), code_of(&f->shape, form), line, content);
 }
 
 /* Rewrite a line in another form, if the budget allows it. */
 HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
-    unsigned old = read_code(line, &f->shape);
-    unsigned old_form = old < f->shape.code_ordered ? SHARED : old - f->shape.code_ordered + 1;
+    unsigned old = read_code(line, &f->shape), old_form = form_of(&f->shape, old);
+    unsigned entries = line_entries(f, line), most = f->shape.shared.most;
     line_content content;
-    unsigned most = f->shape.shared.most;
-    if (old_form != SHARED && ordered_of(f, old_form)->entries < most)
-        most = ordered_of(f, old_form)->entries;
-    uint64_t cost = form == SHARED ? f->shape.shared.cost[most] : ordered_of(f, form)->cost;
+    uint64_t cost =
+        form == SHARED ? f->shape.shared.cost[entries < most ? entries : most] : form_cost(f, form);
     if (!pay(f, line_cost(f, old), cost)) return false;
-    if (old_form == SHARED) read_shared(f, line, &content);
-    else read_ordered(ordered_of(f, old_form), line, &content);
-    if (form == SHARED) write_shared(f, line, &content);
-    else write_ordered(f, ordered_of(f, form), f->shape.code_ordered + form - 1, line, &content);
-    unsigned code = read_code(line, &f->shape);
-    f->state.held += (uint64_t)line_entries(f, code) - line_entries(f, old);
-    f->state.in_form[old_form]--;
-    f->state.in_form[form]++;
+    read_line(f, line, old_form, &content);
+    f->state.books.forgotten += content.count - write_line(f, line, form, &content);
+    f->state.books.held += (uint64_t)line_entries(f, line) - entries;
+    f->state.books.in_form[old_form]--;
+    f->state.books.in_form[form]++;
     return true;
 }
 
@@ -664,7 +912,7 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
         width = form->width[n + 1];
         insert_entry(line, &f->shape, words, n, width, place.head, at, rest >> (64 - width), cpu);
         write_code(line, &f->shape, n + 1);
-        f->state.held++;
+        f->state.books.held++;
         return;
     }
     uint64_t dice = weir__rng_next(&f->state.rng);
@@ -674,7 +922,7 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
     if (place.length >= LIST_MAX) bit = place.head + place.length - 1;
     unsigned out = entries_before(line, &f->shape, words, bit);
     exchange_entry(line, words, width, place.head, at, bit, out, rest >> (64 - width), cpu);
-    f->state.forgotten++;
+    f->state.books.forgotten++;
 }
 
 /* From a flat line to lists, with one key more. A flat line has its entries in the
@@ -724,7 +972,7 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     uint64_t tag = tag_of(form, list, rest);
     if (find_tag(line, n, tag, cpu)) return true;
     pay(f, form->cost[n], form->cost[n + 1]);
-    f->state.held++;
+    f->state.books.held++;
     if (n == WORDS_MOST || n == form->flat) {
         CALL(outgrow, cpu, (f, line, n, list, rest));
         return false;
@@ -734,72 +982,151 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     return false;
 }
 
+HOT bool offer_spread_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
+    int grown;
+    bool seen = offer_spread(&f->shape, line, value, &f->state.rng, &grown, cpu);
+    f->state.books.held += (uint64_t)(int64_t)grown;
+    return seen;
+}
+HOT bool offer_marked_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
+    return offer_marked(&f->shape, line, f->shape.marked.words, value, &f->state.rng, cpu);
+}
+
+NOT_HERE(bool, offer_spread, (recent_filter * f, uint8_t *line, uint64_t value),
+         (f, line, value, cpu))
+NOT_HERE(bool, offer_marked, (recent_filter * f, uint8_t *line, uint64_t value),
+         (f, line, value, cpu))
+
+/* A way for each form. */
+static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_ANY, MARKED_ANY,
+                                          SPREAD_ANY};
+
+/* A key and a line in the form of a way. */
+HOT bool offer_formed(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
+    if (ways[way].form == SPREAD) return CALL(offer_spread, cpu, (f, line, value));
+    if (ways[way].form == MARKED) return CALL(offer_marked, cpu, (f, line, value));
+    return offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
+}
+
 /* A key and a shared line that is no longer flat, whose header takes so many words. */
-HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsigned n,
-                          uint64_t number, uint64_t hash, uint64_t value, cpu_kind cpu) {
+HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsigned n, unsigned way,
+                          uint64_t value, cpu_kind cpu) {
     const shared_form *shared = &f->shape.shared;
     uint64_t rest;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[n];
     list_place place = find_list(line, &f->shape, words, list, cpu);
     unsigned j = find_remainder(line, shared, place, width, rest >> (64 - width));
-    bool seen = j < place.length;
-    count_verdict(f, number, hash, seen);
-    if (seen) {
+    if (j < place.length) {
         if (j) promote(line, place.first + j, place.first, width, rest >> (64 - width), cpu);
         return true;
     }
-    unsigned way = wanted_way(f, number);
     if (n >= shared->fair && ways[way].form != SHARED &&
         CALL(convert, cpu, (f, line, ways[way].form))) {
-        offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
-        f->state.forgotten++;
+        offer_formed(f, line, way, value, cpu);
+        f->state.books.forgotten++;
         return false;
     }
     enter_shared(f, line, words, n, place, rest, ways[way].front, cpu);
     return false;
 }
 
-HOT bool offer_short_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
-                          uint64_t hash, uint64_t value, cpu_kind cpu) {
-    return offer_lists_here(f, line, 1, n, number, hash, value, cpu);
+HOT bool offer_short_here(recent_filter *f, uint8_t *line, unsigned n, unsigned way, uint64_t value,
+                          cpu_kind cpu) {
+    return offer_lists_here(f, line, 1, n, way, value, cpu);
 }
-HOT bool offer_long_here(recent_filter *f, uint8_t *line, unsigned n, uint64_t number,
-                         uint64_t hash, uint64_t value, cpu_kind cpu) {
+HOT bool offer_long_here(recent_filter *f, uint8_t *line, unsigned n, unsigned way, uint64_t value,
+                         cpu_kind cpu) {
     unsigned words = header_words(&f->shape, n + 1); /* it may grow */
-    return offer_lists_here(f, line, words, n, number, hash, value, cpu);
+    return offer_lists_here(f, line, words, n, way, value, cpu);
 }
 
 NOT_HERE(bool, offer_short,
-         (recent_filter * f, uint8_t *line, unsigned n, uint64_t number, uint64_t hash,
-          uint64_t value),
-         (f, line, n, number, hash, value, cpu))
+         (recent_filter * f, uint8_t *line, unsigned n, unsigned way, uint64_t value),
+         (f, line, n, way, value, cpu))
 NOT_HERE(bool, offer_long,
-         (recent_filter * f, uint8_t *line, unsigned n, uint64_t number, uint64_t hash,
-          uint64_t value),
-         (f, line, n, number, hash, value, cpu))
+         (recent_filter * f, uint8_t *line, unsigned n, unsigned way, uint64_t value),
+         (f, line, n, way, value, cpu))
 
-/* `value` is what is left of the hash once it has chosen line number `number`. */
-HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t hash, uint64_t value,
-                   cpu_kind cpu) {
+/* A key and its line, which goes such a way when it is full. `value` is what is left of the
+ * hash once it has chosen the line. */
+HOT bool offer_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered) {
-        unsigned form = code - f->shape.code_ordered + 1, way = wanted_way(f, number);
+        unsigned form = form_of(&f->shape, code);
         bool its_own = ways[way].form == form;
-        bool seen = offer_ordered(its_own ? &f->ordered[way - ORDERED_MIDDLE] : ordered_of(f, form),
-                                  line, value, cpu);
-        count_verdict(f, number, hash, seen);
-        f->state.forgotten += !seen;
+        bool seen = offer_formed(f, line, its_own ? way : any_way_of[form], value, cpu);
+        f->state.books.forgotten += !seen;
         if (!its_own & !seen) CALL(convert, cpu, (f, line, ways[way].form));
         return seen;
     }
     if (code > f->shape.shared.flat)
-        return f->shape.shared.one_word
-                   ? CALL(offer_short, cpu, (f, line, code, number, hash, value))
-                   : CALL(offer_long, cpu, (f, line, code, number, hash, value));
+        return f->shape.shared.one_word ? CALL(offer_short, cpu, (f, line, code, way, value))
+                                        : CALL(offer_long, cpu, (f, line, code, way, value));
     uint64_t rest;
     unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
-    bool seen = offer_flat(f, line, code, list, rest, cpu);
-    count_verdict(f, number, hash, seen);
+    return offer_flat(f, line, code, list, rest, cpu);
+}
+
+static void swap_books(recent_filter *f) {
+    line_books books = f->state.books;
+    f->state.books = f->state.twin_books;
+    f->state.twin_books = books;
+}
+
+static inline uint8_t *twin_of(const recent_filter *f, uint64_t number, unsigned way) {
+    return f->base.cells + (f->lines + number * TWINS + way) * LINE_BYTES;
+}
+
+/* Once known, the skew is that of the time when keys began to be forgotten: later the twin of
+ * the keys that were hit is too full to tell. */
+static bool skew_is_settled(const recent_filter *f) {
+    const line_books *books = &f->state.twin_books; /* of the lines: the books are swapped */
+    return books->forgotten >= f->lines && known_skew(f) > 0;
+}
+
+/* Whether keys that were hit are hit more often than others. A key that its line knows is
+ * offered to one more twin, which so has all keys that were hit. If all are alike both sums
+ * grow alike. */
+HOT void count_again(recent_filter *f, uint64_t number, uint64_t value, cpu_kind cpu) {
+    uint8_t *hit = twin_of(f, number, WAYS);
+    unsigned before = line_entries(f, hit);
+    unsigned all = line_entries(f, twin_of(f, number, SHARED_BEHIND));
+    bool again = offer_line(f, hit, SHARED_BEHIND, value, cpu);
+    if (4 * before > 3 * all || skew_is_settled(f)) return;
+    f->state.hit_again += again ? all - before : 0;
+    f->state.hit_first += again ? 0 : before;
+}
+
+/* The twins of a line get the same key; what they say is held against the winner's. */
+HOT void offer_twins_here(recent_filter *f, uint64_t number, uint64_t value, cpu_kind cpu) {
+    bool seen[WAYS], now;
+    swap_books(f);
+    for (unsigned way = 0; way < WAYS; way++)
+        seen[way] = to_be_had(f, way) && offer_line(f, twin_of(f, number, way), way, value, cpu);
+    if (seen[SHARED_BEHIND]) count_again(f, number, value, cpu);
+    swap_books(f);
+    now = seen[f->state.winner];
+    for (unsigned way = 0; way < WAYS; way++) {
+        f->state.won[way] += seen[way] & !now;
+        f->state.lost[way] += !seen[way] & now;
+    }
+}
+
+HOT void watch_here(recent_filter *f, uint64_t number, uint64_t hash, uint64_t value, bool seen,
+                    cpu_kind cpu) {
+    if (f->tried) offer_twins_here(f, number, value, cpu);
+    count_watched(f, hash, seen);
+}
+
+NOT_HERE(void, watch,
+         (recent_filter * f, uint64_t number, uint64_t hash, uint64_t value, bool seen),
+         (f, number, hash, value, seen, cpu))
+
+HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t hash, uint64_t value,
+                   cpu_kind cpu) {
+    bool seen = offer_line(f, cells + number * LINE_BYTES, (unsigned)f->state.winner, value, cpu);
+    count_distinct(&f->state.keys, hash, !seen);
+    if (number < f->watched) CALL(watch, cpu, (f, number, hash, value, seen));
     return seen;
 }
 
@@ -818,7 +1145,7 @@ HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdi
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count) ask_for(cells, lines, hashes[i + AHEAD]);
         uint64_t value, number = weir__part(hashes[i], lines, &value);
-        bool hit = offer_one(f, cells + number * LINE_BYTES, number, hashes[i], value, cpu);
+        bool hit = offer_one(f, cells, number, hashes[i], value, cpu);
         weir__mark_seen(verdicts, i, hit);
         seen += hit;
     }
@@ -869,8 +1196,11 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     uint64_t value, rest, number = weir__part(hash, f->lines, &value);
     const uint8_t *line = f->base.cells + number * LINE_BYTES;
     unsigned code = read_code(line, &f->shape);
+    if (code >= f->shape.code_spread) return test_spread(&f->shape, line, value);
+    if (code == f->shape.code_marked)
+        return find_marked(&f->shape, line, value) < f->shape.marked.entries;
     if (code >= f->shape.code_ordered) {
-        const ordered_form *form = ordered_of(f, code - f->shape.code_ordered + 1);
+        const ordered_form *form = ordered_of(f, form_of(&f->shape, code));
         unsigned group = (unsigned)weir__part(value, form->groups, &rest);
         return test_group(form, line, group, rest >> (64 - form->bits));
     }
@@ -921,6 +1251,18 @@ static void unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, li
     }
 }
 
+/* After a merge the twins are what their lines are. */
+static void match_twins(recent_filter *f) {
+    f->state.twin_books = new_books(f, f->tried * TWINS);
+    for (uint64_t i = 0; i < f->tried; i++)
+        for (unsigned way = 0; way < TWINS; way++) {
+            memcpy(twin_of(f, i, way), f->base.cells + i * LINE_BYTES, LINE_BYTES);
+            unsigned n = read_code(twin_of(f, i, way), &f->shape);
+            f->state.twin_books.spent += f->shape.shared.cost[n];
+            f->state.twin_books.held += n;
+        }
+}
+
 static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
     recent_filter *f = (recent_filter *)into;
     const recent_filter *g = (const recent_filter *)from;
@@ -928,8 +1270,9 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
     if (f->base.windowed)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
                           "cannot merge 'recent' filters with a window: their clocks differ");
-    bool fits = !f->state.forgotten && !g->state.forgotten &&
-                f->state.in_form[SHARED] == f->lines && g->state.in_form[SHARED] == f->lines;
+    bool fits = !f->state.books.forgotten && !g->state.books.forgotten &&
+                f->state.books.in_form[SHARED] == f->lines &&
+                g->state.books.in_form[SHARED] == f->lines;
     for (uint64_t i = 0; i < f->lines && fits; i++) {
         unite(f, into->cells + i * LINE_BYTES, from->cells + i * LINE_BYTES, &both);
         fits = both.count <= f->shape.shared.fair;
@@ -945,8 +1288,9 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
         if (both.count == old || !pay(f, line_cost(f, old), f->shape.shared.cost[both.count]))
             continue; /* paying cannot fail up to `fair` */
         write_shared(f, line, &both);
-        f->state.held += both.count - old;
+        f->state.books.held += both.count - old;
     }
+    match_twins(f);
     return WEIR_OK;
 }
 
@@ -961,11 +1305,11 @@ static void info(const weir_filter *base, weir_filter_info *info) {
         info->overfull = f->state.window.forgotten > 0;
         return;
     }
-    double fill = (double)f->state.held / ((double)f->lines * f->shape.shared.fair);
+    double fill = (double)f->state.books.held / ((double)f->lines * f->shape.shared.fair);
     info->fill = fill < 1 ? fill : 1;
     info->fpr_now =
-        (double)f->state.spent / ((double)f->lines * (double)COST_ONE) * info->fpr_bound;
-    info->overfull = f->state.forgotten > 0;
+        (double)f->state.books.spent / ((double)f->lines * (double)COST_ONE) * info->fpr_bound;
+    info->overfull = f->state.books.forgotten > 0;
 }
 
 static void window_details(const recent_filter *f, weir_detail_fn *each, void *context) {
@@ -991,14 +1335,14 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
     const shared_form *shared = &f->shape.shared;
     weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
     weir__detail(each, context, "held", "keys remembered", "%llu",
-                 (unsigned long long)f->state.held);
+                 (unsigned long long)f->state.books.held);
     weir__detail(each, context, "room", "keys that can be remembered", "%llu",
                  (unsigned long long)f->lines * shared->fair);
     weir__detail(each, context, "forgotten", "keys that had to go", "%llu",
-                 (unsigned long long)f->state.forgotten);
+                 (unsigned long long)f->state.books.forgotten);
     weir__detail(each, context, "crowding", "distinct keys so far for each one of that room",
                  "%.2f", crowding(f));
-    weir__detail(each, context, "hits_per_key", "for each key that was hit, in leading lines",
+    weir__detail(each, context, "hits_per_key", "for each key that was hit, in watched lines",
                  "%.2f", f->state.hits ? (double)f->state.hits / distinct(&f->state.keys_hit) : 0);
     weir__detail(each, context, "way", "the way that full lines go", "%s",
                  ways[f->state.winner].name);
@@ -1009,24 +1353,42 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
         snprintf(name, sizeof name, "%s_lines", form_names[i]);
         snprintf(meaning, sizeof meaning, "share of the lines in the %s form", form_names[i]);
         weir__detail(each, context, name, meaning, "%.4f",
-                     (double)f->state.in_form[i] / (double)f->lines);
+                     (double)f->state.books.in_form[i] / (double)f->lines);
     }
     for (unsigned i = 0; i < WAYS; i++) {
         char name[32];
-        snprintf(name, sizeof name, "%s_misses", ways[i].name);
-        weir__detail(each, context, name, "NEW verdicts in the lines that lead for this way",
-                     "%llu", (unsigned long long)f->state.misses[i]);
+        snprintf(name, sizeof name, "%s_lead", ways[i].name);
+        weir__detail(each, context, name, "over the way in use, in standard deviations", "%.1f",
+                     lead_of(f, i));
     }
 }
 
 /* ---- checking what was loaded ---- */
 
-/* A shared line's header must close its last list exactly where n says. */
+static const char disagreement[] = "the lines do not agree with the counts";
+
+/* The header of lists must close its last one exactly where n says. */
 static bool header_is_sound(const recent_filter *f, const uint8_t *line, unsigned n) {
-    if (n <= f->shape.shared.flat) return true;
     unsigned zeros = 0, end = f->shape.code_bits + f->shape.shared.lists + n;
     for (unsigned bit = f->shape.code_bits; bit < end; bit++) zeros += !get_bits(line, bit, 1);
     return zeros == f->shape.shared.lists && !get_bits(line, end - 1, 1);
+}
+
+static bool spread_is_sound(const recent_filter *f, const uint8_t *line) {
+    const spread_form *form = &f->shape.spread;
+    unsigned singles = count_singles(line, &f->shape), extras = count_extras(line, &f->shape);
+    return singles + extras <= form->most && extras <= form->most_extras &&
+           extra_at(form, extras) + singles * form->width <= LINE_BITS;
+}
+
+static bool line_is_sound(const recent_filter *f, const uint8_t *line) {
+    const shared_form *shared = &f->shape.shared;
+    unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
+    if (form == MARKED)
+        return f->shape.marked.entries && header_is_sound(f, line, f->shape.marked.entries);
+    if (form == SPREAD) return f->shape.spread.most && spread_is_sound(f, line);
+    if (form != SHARED) return ordered_of(f, form)->groups;
+    return code <= shared->most && (code <= shared->flat || header_is_sound(f, line, code));
 }
 
 static weir_status check_window(const recent_filter *f, weir_error *err) {
@@ -1034,32 +1396,40 @@ static weir_status check_window(const recent_filter *f, weir_error *err) {
     const window_state *state = &f->state.window;
     if (held == state->held && state->sweep < f->lines && state->swept <= f->window.quota)
         return WEIR_OK;
-    return weir__fail(err, WEIR_ERR_CORRUPT, -1, "the lines do not agree with the counts");
+    return weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
+}
+
+/* A number of lines against their books. */
+static weir_status check_lines(const recent_filter *f, uint64_t first, uint64_t count,
+                               const line_books *books, weir_error *err) {
+    line_books found = {.forgotten = books->forgotten};
+    uint64_t beyond = 0;
+    for (uint64_t i = first; i < first + count; i++) {
+        const uint8_t *line = f->base.cells + i * LINE_BYTES;
+        if (!line_is_sound(f, line))
+            return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)(i * LINE_BYTES),
+                              "line %llu of the filter is not in any form", (unsigned long long)i);
+        uint64_t cost = line_cost(f, read_code(line, &f->shape));
+        found.spent += cost, found.held += line_entries(f, line);
+        found.in_form[form_of(&f->shape, read_code(line, &f->shape))]++;
+        beyond += cost > f->fair ? cost - f->fair : 0;
+    }
+    found.pool = count * (COST_ONE - f->fair) - beyond;
+    return memcmp(&found, books, sizeof found) == 0
+               ? WEIR_OK
+               : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
 }
 
 static weir_status check(const weir_filter *base, weir_error *err) {
     const recent_filter *f = (const recent_filter *)base;
     if (f->base.windowed) return check_window(f, err);
-    uint64_t spent = 0, beyond = 0, held = 0, in_form[FORMS] = {0};
-    for (uint64_t i = 0; i < f->lines; i++) {
-        const uint8_t *line = base->cells + i * LINE_BYTES;
-        unsigned code = read_code(line, &f->shape);
-        bool shared = code < f->shape.code_ordered;
-        unsigned form = shared ? SHARED : code - f->shape.code_ordered + 1;
-        if (shared ? code > f->shape.shared.most || !header_is_sound(f, line, code)
-                   : !ordered_of(f, form)->groups)
-            return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)(i * LINE_BYTES),
-                              "line %llu of the filter is not in any form", (unsigned long long)i);
-        uint64_t cost = line_cost(f, code);
-        spent += cost, held += line_entries(f, code), in_form[form]++;
-        beyond += cost > f->fair ? cost - f->fair : 0;
-    }
-    bool sound = spent == f->state.spent && held == f->state.held && f->state.winner < WAYS &&
-                 f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST &&
-                 beyond + f->state.pool == f->lines * (COST_ONE - f->fair) &&
-                 memcmp(in_form, f->state.in_form, sizeof in_form) == 0;
-    return sound ? WEIR_OK
-                 : weir__fail(err, WEIR_ERR_CORRUPT, -1, "the lines do not agree with the counts");
+    weir_status status = check_lines(f, 0, f->lines, &f->state.books, err);
+    if (status == WEIR_OK)
+        status = check_lines(f, f->lines, f->tried * TWINS, &f->state.twin_books, err);
+    if (status != WEIR_OK) return status;
+    bool sound = f->state.winner < WAYS && to_be_had(f, (unsigned)f->state.winner) &&
+                 f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST;
+    return sound ? WEIR_OK : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
 }
 
 static double fnr_of_ordered(const recent_filter *f, const ordered_form *form,

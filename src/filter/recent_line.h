@@ -1,6 +1,7 @@
 /* recent_line.h - what one cache line of `recent` holds, in two forms.
  *
- * A line is 512 bits and stands in one of two forms; its first bits say which.
+ * A line is 512 bits and stands in one of several forms; its first bits say which. Two
+ * are here; recent_marked.h and recent_spread.h have two more, made of the same parts.
  * Bits are numbered from the low bit of byte 0, so the picture is the same on
  * every machine.
  *
@@ -127,9 +128,34 @@ typedef struct {
 } ordered_form;
 
 typedef struct {
-    unsigned code_bits;    /* at the start of a line: n, or the code of an ordered form */
-    unsigned code_ordered; /* codes from here on are ordered forms */
+    unsigned entries; /* 0: not to be had */
+    unsigned width;   /* of a remainder */
+    unsigned words;   /* that the header reaches into */
+    unsigned marks;   /* the bit at which they begin */
+    uint64_t cost;
+} marked_form;
+
+typedef struct {
+    unsigned lists;       /* Q' */
+    unsigned finer;       /* Q' = Q 2^finer */
+    unsigned width;       /* of a remainder, */
+    unsigned extra_width; /* and with the number of its list before it */
+    unsigned words;       /* that the map reaches into */
+    unsigned extras;      /* the bit at which they begin */
+    unsigned most;        /* entries, at most; 0: not to be had */
+    unsigned most_extras;
+    uint64_t cost; /* of any line in this form */
+} spread_form;
+
+/* The first bits of a line: n of a shared one, or one of the codes that follow. */
+typedef struct {
+    unsigned code_bits;
+    unsigned code_ordered; /* the first of the ordered forms, */
+    unsigned code_marked;  /* the marked one, */
+    unsigned code_spread;  /* and the spread one, to which the number of extras is added */
     shared_form shared;
+    marked_form marked;
+    spread_form spread;
 } line_shape;
 
 /* ---- bits of a line ---- */
@@ -240,20 +266,33 @@ FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, unsigned head,
     new = wide_blend(new, wide_at(remainder, place), place, place + (int)width);
     _mm512_storeu_si512(at, _mm512_or_si512(new, wide_at(1, (int)head - back)));
 }
-/* The body alone; some bits of the first word are flipped as well. */
+/* The body alone, */
+FOR_AVX512 static inline __m512i wide_splice(__m512i line, bool back, unsigned low, unsigned high,
+                                             unsigned width, uint64_t remainder) {
+    __m512i body = wide_shift(line, (int)width, back);
+    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
+    __m512i new = wide_blend(line, body, (int)low + moved, (int)high + moved);
+    return wide_blend(new, wide_at(remainder, place), place, place + (int)width);
+}
+/* with some bits of the first word flipped, */
 FOR_AVX512 static inline void splice_body_wide(uint8_t *at, uint64_t flip, bool back, unsigned low,
                                                unsigned high, unsigned width, uint64_t remainder) {
     __m512i line = _mm512_loadu_si512(at);
     line = _mm512_xor_si512(line, _mm512_maskz_set1_epi64(1, (long long)flip));
-    __m512i body = wide_shift(line, (int)width, back);
-    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
-    __m512i new = wide_blend(line, body, (int)low + moved, (int)high + moved);
-    new = wide_blend(new, wide_at(remainder, place), place, place + (int)width);
-    _mm512_storeu_si512(at, new);
+    _mm512_storeu_si512(at, wide_splice(line, back, low, high, width, remainder));
+}
+/* or with one bit cleared and another set. */
+FOR_AVX512 static inline void splice_map_wide(uint8_t *at, unsigned in, unsigned out, bool back,
+                                              unsigned low, unsigned high, unsigned width,
+                                              uint64_t remainder) {
+    __m512i line = _mm512_andnot_si512(wide_at(1, (int)out), _mm512_loadu_si512(at));
+    line = _mm512_or_si512(line, wide_at(1, (int)in));
+    _mm512_storeu_si512(at, wide_splice(line, back, low, high, width, remainder));
 }
 #else
 #define splice_wide(...) ((void)0)
 #define splice_body_wide(...) ((void)0)
+#define splice_map_wide(...) ((void)0)
 #endif
 
 HOT void splice_body(uint8_t *line, bool back, unsigned low, unsigned high, unsigned width,
@@ -297,6 +336,18 @@ HOT void splice(uint8_t *line, unsigned words, bool back, unsigned head, unsigne
     }
 }
 
+/* The same where the header is a map: bit `out` is cleared and bit `in` set, nothing moves. */
+HOT void splice_map(uint8_t *line, unsigned in, unsigned out, bool back, unsigned low,
+                    unsigned high, unsigned width, uint64_t remainder, cpu_kind cpu) {
+    if (cpu == CPU_AVX512) {
+        splice_map_wide(line, in, out, back, low, high, width, remainder);
+        return;
+    }
+    line[out / 8] &= (uint8_t) ~(1u << out % 8);
+    line[in / 8] |= (uint8_t)(1u << in % 8);
+    splice_body(line, back, low, high, width, remainder);
+}
+
 #if defined(__x86_64__)
 __attribute__((target("bmi2"))) static inline unsigned select_pdep(uint64_t word, unsigned rank) {
     return (unsigned)__builtin_ctzll(_pdep_u64(UINT64_C(1) << rank, word));
@@ -322,6 +373,22 @@ HOT unsigned select_one(uint64_t word, unsigned rank, cpu_kind cpu) {
     uint64_t byte = word >> place & 0xff;
     while (left--) byte &= byte - 1;
     return place + (unsigned)__builtin_ctzll(byte);
+}
+
+/* Place of the 1 with `rank` others before it in a header of so many words: `first`, and
+ * those that follow, flipped or as they are. */
+HOT unsigned select_in(const uint8_t *line, unsigned words, uint64_t first, uint64_t flip,
+                       unsigned rank, cpu_kind cpu) {
+    unsigned word = 0;
+    for (unsigned k = 1; k < words; k++) {
+        unsigned count = (unsigned)__builtin_popcountll(first);
+        uint64_t next = get_word(line, k) ^ flip;
+        bool further = word == k - 1 && count <= rank;
+        rank = further ? rank - count : rank;
+        first = further ? next : first;
+        word = further ? k : word;
+    }
+    return 64 * word + select_one(first, rank, cpu);
 }
 
 HOT unsigned read_code(const uint8_t *line, const line_shape *shape) {
@@ -395,16 +462,7 @@ HOT list_place find_list(const uint8_t *line, const line_shape *shape, unsigned 
      * bits as a 0 at their last place, so that list 0 is no exception. */
     uint64_t zeros =
         (~get_word(line, 0) & ~low_mask(shape->code_bits)) | UINT64_C(1) << (shape->code_bits - 1);
-    unsigned left = list, word = 0;
-    for (unsigned k = 1; k < words; k++) {
-        unsigned count = (unsigned)__builtin_popcountll(zeros);
-        uint64_t next = ~get_word(line, k);
-        bool further = word == k - 1 && count <= left;
-        left = further ? left - count : left;
-        zeros = further ? next : zeros;
-        word = further ? k : word;
-    }
-    unsigned head = 64 * word + select_one(zeros, left, cpu) + 1;
+    unsigned head = select_in(line, words, zeros, UINT64_MAX, list, cpu) + 1;
     unsigned length = (unsigned)__builtin_ctzll(~get_bits(line, head, WIDTH_MAX));
     return (list_place){head, head - shape->code_bits - list, length};
 }
@@ -550,6 +608,13 @@ HOT unsigned entries_before(const uint8_t *line, const line_shape *shape, unsign
         count += (unsigned)__builtin_popcountll(word);
     }
     return count;
+}
+
+/* The header bit of entry i. */
+HOT unsigned entry_bit(const uint8_t *line, const line_shape *shape, unsigned words, unsigned i,
+                       cpu_kind cpu) {
+    uint64_t ones = get_word(line, 0) & ~low_mask(shape->code_bits);
+    return select_in(line, words, ones, 0, i, cpu);
 }
 
 /* ---- the ordered form ---- */

@@ -62,8 +62,8 @@ static void exact_while_keys_fit(void **unused) {
                 assert_true(offer_hash(f, test_word(m, test_word(99, i) % (i + 1))));
             }
             for (uint64_t i = 0; i < keys; i++) assert_true(test_hash(f, test_word(m, i)));
-            assert_int_equal(f->state.forgotten, 0);
-            assert_int_equal(f->state.held, keys);
+            assert_int_equal(f->state.books.forgotten, 0);
+            assert_int_equal(f->state.books.held, keys);
             assert_sound(f);
             free_recent(f);
         }
@@ -83,15 +83,155 @@ static void every_shape_is_sound(void **unused) {
             unsigned header = f->shape.code_bits + shared->lists;
             grow += header + shared->flat < 64 && header + shared->most > 64;
             uint64_t i = 0, unknown = 0;
-            for (; !f->state.forgotten; i++) offer_hash(f, test_word(4, i));
+            for (; !f->state.books.forgotten; i++) offer_hash(f, test_word(4, i));
             for (uint64_t j = 0; j < i; j++) unknown += !test_hash(f, test_word(4, j));
-            assert_true(unknown <= f->state.forgotten);
+            assert_true(unknown <= f->state.books.forgotten);
             for (uint64_t end = 4 * i; i < end; i++) offer_hash(f, test_word(4, i));
             assert_sound(f);
             free_recent(f);
         }
     weir__cpu_most = CPU_AVX512;
     assert_true(grow > 0);
+}
+
+/* ---- the forms of full lines ---- */
+
+static bool offer_to_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t value) {
+    return offer_line(f, line, way, value, CPU_ANY);
+}
+
+static bool known_in(const recent_filter *f, const uint8_t *line, uint64_t value) {
+    unsigned code = read_code(line, &f->shape);
+    if (code >= f->shape.code_spread) return test_spread(&f->shape, line, value);
+    assert_int_equal(code, f->shape.code_marked);
+    return find_marked(&f->shape, line, value) < f->shape.marked.entries;
+}
+
+/* The first line of a new filter, full, in some form; the values that it was offered. */
+typedef struct {
+    recent_filter *f;
+    uint8_t *line;
+    unsigned count;
+    uint64_t values[4 * ENTRIES_MAX];
+} full_line;
+
+static void make_full_line(full_line *l, double rate, unsigned form) {
+    l->f = make_recent(1024, rate, 5);
+    l->line = l->f->base.cells;
+    for (l->count = 0; read_code(l->line, &l->f->shape) < l->f->shape.shared.fair; l->count++) {
+        l->values[l->count] = test_word(71, l->count);
+        offer_to_line(l->f, l->line, SHARED_BEHIND, l->values[l->count]);
+    }
+    assert_true(convert_any(l->f, l->line, form));
+    assert_int_equal(form_of(&l->f->shape, read_code(l->line, &l->f->shape)), form);
+}
+
+static unsigned count_known(const full_line *l) {
+    unsigned known = 0;
+    for (unsigned i = 0; i < l->count; i++) known += known_in(l->f, l->line, l->values[i]);
+    return known;
+}
+
+/* A change of form loses what does not fit, and nothing else. */
+static void forms_keep_what_fits(void **unused) {
+    (void)unused;
+    for (double rate = 0.009; rate > 1e-10; rate *= 0.3) {
+        full_line l;
+        make_full_line(&l, rate, MARKED);
+        unsigned entries = l.f->shape.marked.entries;
+        assert_true(count_known(&l) >= (l.count < entries ? l.count : entries));
+        free_recent(l.f);
+        make_full_line(&l, rate, SPREAD);
+        assert_true(count_known(&l) >= line_entries(l.f, l.line));
+        assert_true(count_known(&l) + l.f->state.books.forgotten >= l.count);
+        uint8_t before[LINE_BYTES];
+        memcpy(before, l.line, LINE_BYTES);
+        assert_true(convert_any(l.f, l.line, SHARED) && convert_any(l.f, l.line, SPREAD));
+        assert_true(line_is_sound(l.f, l.line));
+        assert_memory_equal(l.line + 1, before + 1, (l.f->shape.spread.extras - 8) / 8);
+        free_recent(l.f);
+    }
+}
+
+static void marked_keys_stay_until_all_are_marked(void **unused) {
+    (void)unused;
+    for (double rate = 0.009; rate > 1e-10; rate *= 0.3) {
+        full_line l;
+        make_full_line(&l, rate, MARKED);
+        recent_filter *f = l.f;
+        const marked_form *form = &f->shape.marked;
+        unsigned chosen = form->entries / 2, marked = 0;
+        uint64_t kept[WIDTH_MAX];
+        for (unsigned i = 0; i < l.count && marked < chosen; i++)
+            if (known_in(f, l.line, l.values[i])) {
+                assert_true(offer_to_line(f, l.line, MARKED_ANY, l.values[i]));
+                kept[marked++] = l.values[i];
+            }
+        for (uint64_t i = 0; i < 50u * form->entries; i++) {
+            uint64_t value = test_word(72, i);
+            bool known = known_in(f, l.line, value);
+            assert_int_equal(offer_to_line(f, l.line, MARKED_ANY, value), known);
+            assert_true(known_in(f, l.line, value));
+            if (known) break; /* by chance: one more is marked */
+        }
+        for (unsigned i = 0; i < marked; i++) assert_true(known_in(f, l.line, kept[i]));
+        put_bits(l.line, form->marks, form->entries, low_mask(form->entries));
+        for (uint64_t i = 0; offer_to_line(f, l.line, MARKED_ANY, test_word(73, i));) i++;
+        assert_int_equal(get_marks(l.line, form), 0);
+        assert_true(line_is_sound(f, l.line));
+        free_recent(f);
+    }
+}
+
+/* For each new key one goes at most, extras first, and a hit makes an extra hold its list. */
+static void spread_lines_lose_one_key_at_a_time(void **unused) {
+    (void)unused;
+    for (double rate = 1e-6; rate > 1e-10; rate *= 0.1) {
+        full_line l;
+        make_full_line(&l, rate, SPREAD);
+        recent_filter *f = l.f;
+        unsigned most = 0, swaps = 0;
+        for (uint64_t i = 0; l.count < 4 * ENTRIES_MAX - 1; i++) {
+            unsigned before = count_known(&l), extras = count_extras(l.line, &f->shape);
+            l.values[l.count++] = test_word(74, i);
+            assert_false(offer_to_line(f, l.line, SPREAD_ANY, test_word(74, i)));
+            assert_true(count_known(&l) >= before);
+            assert_true(count_extras(l.line, &f->shape) <= extras + 1);
+            assert_true(line_is_sound(f, l.line));
+            if (line_entries(f, l.line) > most) most = line_entries(f, l.line);
+            spread_key key = find_spread_key(&f->shape, l.values[l.count - 1]);
+            unsigned now = count_extras(l.line, &f->shape);
+            if (find_extra(l.line, &f->shape.spread, now, key.extra) == now) continue;
+            assert_true(offer_to_line(f, l.line, SPREAD_ANY, l.values[l.count - 1]));
+            unsigned rank = entries_before(l.line, &f->shape, f->shape.spread.words, key.bit);
+            assert_int_equal(
+                get_bits(l.line, remainder_at(rank, f->shape.spread.width), f->shape.spread.width),
+                key.remainder);
+            swaps++;
+        }
+        assert_int_equal(most, f->shape.spread.most);
+        assert_true(swaps > 0);
+        free_recent(f);
+    }
+}
+
+/* The twins find out what a stream is like: keys that are all alike are spread, and where some
+ * come much more often than others those are marked. */
+static void ways_follow_the_stream(void **unused) {
+    (void)unused;
+    for (unsigned skewed = 0; skewed < 2; skewed++) {
+        recent_filter *f = make_recent(256 << 10, 0.000001, 6);
+        double universe = 2.0 * (double)f->lines * f->shape.shared.fair;
+        for (uint64_t i = 0; i < (uint64_t)(3 * universe); i++) {
+            double part = (double)(test_word(81, i) >> 11) * 0x1p-53;
+            uint64_t key = (uint64_t)(universe * (skewed ? pow(part, 5) : part));
+            offer_hash(f, test_word(82, key));
+        }
+        assert_int_equal(f->state.winner, skewed ? MARKED_ANY : SPREAD_ANY);
+        assert_true(f->state.books.in_form[skewed ? MARKED : SPREAD] > f->lines / 2);
+        assert_sound(f);
+        free_recent(f);
+    }
 }
 
 FOR_AVX2 static bool ordered_avx2(const ordered_form *form, uint8_t *line, uint64_t value) {
@@ -268,10 +408,10 @@ static void lifetime_is_the_number_held(void **unused) {
         uint64_t keys = f->lines * f->shape.shared.fair * 12, known = 0;
         for (uint64_t i = 0; i < keys; i++) offer_hash(f, test_word(6, i));
         for (uint64_t i = 0; i < keys; i++) known += test_hash(f, test_word(6, i));
-        double by_chance = rates[r] * (double)(keys - f->state.held);
-        double ratio = ((double)known - by_chance) / (double)f->state.held;
+        double by_chance = rates[r] * (double)(keys - f->state.books.held);
+        double ratio = ((double)known - by_chance) / (double)f->state.books.held;
         printf("# fpr %g: %.1f entries a line, known / held = %.3f\n", rates[r],
-               (double)f->state.held / (double)f->lines, ratio);
+               (double)f->state.books.held / (double)f->lines, ratio);
         assert_true(ratio > 0.93 && ratio < 1.03);
         free_recent(f);
     }
@@ -346,7 +486,7 @@ static void broken_lines_are_found(void **unused) {
     }
     /* the code and the header are covered; remainders are for the checksum */
     assert_true(found >= f->shape.code_bits + f->shape.shared.lists);
-    f->state.held++;
+    f->state.books.held++;
     assert_int_equal(check(&f->base, NULL), WEIR_ERR_CORRUPT);
     free_recent(f);
 }
@@ -358,7 +498,7 @@ static void merged_filters_know_what_both_know(void **unused) {
     for (uint64_t i = 4000; i < 10000; i++) offer_hash(b, test_word(1, i));
     assert_int_equal(merge(&a->base, &b->base, NULL), WEIR_OK);
     assert_sound(a);
-    assert_int_equal(a->state.held, 10000);
+    assert_int_equal(a->state.books.held, 10000);
     for (uint64_t i = 0; i < 10000; i++) assert_true(test_hash(a, test_word(1, i)));
     uint64_t wrong = 0;
     for (uint64_t i = 0; i < 100000; i++) wrong += test_hash(a, test_word(2, i));
@@ -449,6 +589,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_while_keys_fit),
         cmocka_unit_test(every_shape_is_sound),
+        cmocka_unit_test(forms_keep_what_fits),
+        cmocka_unit_test(marked_keys_stay_until_all_are_marked),
+        cmocka_unit_test(spread_lines_lose_one_key_at_a_time),
+        cmocka_unit_test(ways_follow_the_stream),
         cmocka_unit_test(every_group_is_sound),
         cmocka_unit_test(bound_holds_in_every_stretch),
         cmocka_unit_test(reported_rate_is_the_real_one),

@@ -36,6 +36,7 @@ enum { PROFILE_BYTES = 64 << 20, CALIBRATED = 4 };
 #define CURVE_SPAN 16.0  /* the curve goes from a sixteenth of the memory to 16 times it */
 #define WINDOW_LOSS 0.01 /* repeats that a window which "fits" may lose */
 #define MEMORY_STANDARD (UINT64_C(256) << 20)
+#define DISTINCT_LEAST 0.95 /* of the sample's keys, which may be an estimate */
 #define COUNT_MOST 1000000000000000000u
 
 static const opt_entry plan_table[] = {
@@ -73,7 +74,9 @@ static const opt_entry plan_table[] = {
      "How many records the whole stream has.",
      "With a sample: if longer than it, the stream is taken to go on as the sample does."},
     {PL_DISTINCT, "distinct", 'd', OPT_VALUE, "N", NULL, NULL, "Stream", true,
-     "How many distinct keys the whole stream has.", NULL},
+     "How many distinct keys the whole stream has.",
+     "With a sample it goes with `--records`: the stream is then taken to go on from the sample's "
+     "keys to this many. What no stream that goes on as the sample comes to is refused."},
 
     READ_RECORD_ROWS,
     READ_KEY_ROWS,
@@ -202,6 +205,11 @@ static int settle(plan_settings *s) {
     if (s->fnr > 0 && s->memory)
         return cli_error("--fnr asks how much memory it takes; leave out --memory");
     s->ask_memory = s->fnr > 0;
+    if (s->sample && q->distinct > 0 && s->window)
+        return cli_error("under a --window a --sample says all about keys; leave out --distinct");
+    if (s->sample && q->distinct > 0 && !(q->records > 0))
+        return cli_error("--distinct says how a stream longer than its --sample goes on; give "
+                         "--records too, or leave it out");
     if (s->ask_memory && !s->sample && !(q->distinct > 0 && q->records > 0))
         return cli_error("--fnr needs to know the stream: --sample, or --records and --distinct");
     if (q->distinct > q->records && q->records > 0)
@@ -284,6 +292,22 @@ static int read_sample(const plan_settings *s, weir_profile **profile) {
     return code;
 }
 
+/* The sample knows its own keys: --distinct can only say something of what follows. */
+static int check_distinct(const plan_settings *s, const weir_profile_report *r) {
+    char keys[32], records[32], given[32];
+    weir_print_count(keys, r->distinct);
+    weir_print_count(records, (double)r->records);
+    weir_print_count(given, s->question.distinct);
+    if (!(s->question.distinct > 0)) return EXIT_DONE;
+    if (s->question.distinct < DISTINCT_LEAST * r->distinct)
+        return cli_error("--distinct cannot be %s; the sample has %s distinct keys already", given,
+                         keys);
+    if (s->question.records <= PLAN_LONGER * (double)r->covered)
+        return cli_error("the sample of %s records is the whole stream; leave out --distinct",
+                         records);
+    return EXIT_DONE;
+}
+
 static int get_profile(const plan_settings *s, plan_answer *a, weir_profile **profile) {
     weir_error err;
     a->asked = a->question = s->question;
@@ -298,6 +322,8 @@ static int get_profile(const plan_settings *s, plan_answer *a, weir_profile **pr
     if (weir_profile_get_report(*profile, &a->report, &err))
         return cli_error("'%s': %s", s->sample, err.message);
     a->has_report = true;
+    code = check_distinct(s, &a->report);
+    if (code != EXIT_DONE) return code;
     if (a->question.records < (double)a->report.records)
         a->question.records = (double)a->report.records;
     return EXIT_DONE;

@@ -346,11 +346,9 @@ static bool asks_counts(const count_settings *s) {
 static bool asks_integers(const count_settings *s) { return s->range_count || s->quantile_count; }
 
 static int check_span(const char *flag, const char *text) {
-    uint64_t count;
     int64_t span;
-    if (!text) return EXIT_DONE;
-    if (spec_is_duration(text)) return value_span(flag, text, 1000000, &span);
-    return value_number(flag, text, 1, 1ull << 60, false, &count);
+    bool is_time;
+    return text ? value_window(flag, text, 1000000, &span, &is_time) : EXIT_DONE;
 }
 
 static int check_past(const count_settings *s) {

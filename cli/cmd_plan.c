@@ -4,7 +4,6 @@
  * sample is streamed through a profile, and the answer put together: the table, the
  * speed on this machine, the curve of error against memory.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include "cli.h"
 #include "opts.h"
 #include "plan_show.h"
-#include "spec_text.h"
 #include "values.h"
 
 enum {
@@ -37,6 +35,7 @@ enum { PROFILE_BYTES = 64 << 20, CALIBRATED = 4 };
 #define WINDOW_LOSS 0.01 /* repeats that a window which "fits" may lose */
 #define MEMORY_STANDARD (UINT64_C(256) << 20)
 #define DISTINCT_LEAST 0.95 /* of the sample's keys, which may be an estimate */
+#define RATE_MOST 1000000000000u
 #define COUNT_MOST 1000000000000000000u
 
 static const opt_entry plan_table[] = {
@@ -126,23 +125,20 @@ static void keep_words(plan_settings *s, int id, const char *value) {
 static int set_rate(plan_settings *s, const char *value) {
     char text[64];
     uint64_t rate;
+    weir_error err;
     size_t length = strlen(value);
     if (length > 2 && !strcmp(value + length - 2, "/s")) length -= 2;
     snprintf(text, sizeof text, "%.*s", (int)(length < 60 ? length : 60), value);
-    for (char *at = text; *at; at++) *at = (char)toupper((unsigned char)*at);
-    int code = value_number("--rate", text, 1, 1000000000000u, false, &rate);
+    if (weir_parse_count(text, &rate, &err) != WEIR_OK)
+        return cli_error("--rate: '%s' is not a number of records a second such as 50K/s", value);
+    int code = value_number("--rate", text, 1, RATE_MOST, false, &rate);
     if (code == EXIT_DONE) s->question.rate = (double)rate;
     return code;
 }
 
 static int set_window(plan_settings *s, const char *value) {
-    uint64_t records;
     s->window = value;
-    s->question.window_is_time = spec_is_duration(value);
-    if (s->question.window_is_time) return value_span("--window", value, 1, &s->question.window);
-    int code = value_number("--window", value, 1, COUNT_MOST, false, &records);
-    if (code == EXIT_DONE) s->question.window = (int64_t)records;
-    return code;
+    return value_window("--window", value, 1, &s->question.window, &s->question.window_is_time);
 }
 
 static int set_count(const char *flag, const char *value, double *out) {

@@ -31,6 +31,16 @@ trouble unknown-command-far "unknown command 'frobnicate'; see 'weir help'" frob
 trouble unknown-main-option "unknown option '--versoin'; did you mean '--version'?" --versoin
 
 trouble bad-memory "dedup: --memory: 'much' is not a size such as 64M or 1.5G" dedup --memory much in
+trouble bad-memory-unit "dedup: --memory: '12Q' is not a size such as 64M or 1.5G" dedup --memory 12Q in
+trouble bad-threads "dedup: --threads cannot be 'x'; it goes from 1 to 256" dedup --threads x in
+trouble bad-window "dedup: window: '12Q' is neither a number of records such as 10M nor a time such as 10m" dedup --window 12Q in
+trouble bad-count-window "count: --window: 'abc' is neither a number of records such as 10M nor a time such as 10m" count --window abc in
+trouble bad-plan-window "plan: --window: '12Q' is neither a number of records such as 10M nor a time such as 10m" plan --window 12Q
+trouble bad-rate "plan: --rate: '5q/s' is not a number of records a second such as 50K/s" plan --rate 5q/s
+trouble bad-spec-word "dedup: '64M' in the spec is not of the form option=value, such as memory=64M" dedup --filter recent:64M in
+trouble bad-spec-choice "dedup: unknown max 'x'; there are 1, 3, 7, 15" dedup --filter stable:max=x in
+trouble bad-spec-count "dedup: k: 'x' is not a count from 1 to 32" dedup --filter bloom:k=x in
+trouble no-near-option "count: unknown option '--point'; see 'weir help count'" count --point 5 in
 trouble bad-fpr-text "dedup: --fpr: 'few' is not a rate such as 1% or 0.01" dedup --fpr few in
 for r in 0 1 100% 2; do
   trouble "fpr-$r" "dedup: --fpr cannot be '$r'; it is a rate between 0 and 1, such as 0.01%" dedup --fpr $r in

@@ -308,11 +308,11 @@ static int stop_workers(filling *f, int code) {
  * a run can be repeated, and still two sides, or two parts, draw differently. */
 static uint64_t draw_for(const pairs_settings *s, const char *const *files, size_t count,
                          unsigned number) {
-    uint64_t h = s->seed * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
+    uint64_t h = s->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     for (size_t i = 0; i < count; i++)
         for (const char *c = files[i]; *c; c++)
             h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    return h;
+    return h + number * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* The memory that was asked for, and the length of the spec without it: it stands

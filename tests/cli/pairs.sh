@@ -57,6 +57,8 @@ like online-method '*width=4096,depth=3*"method":"online"*'
 head -301 t.csv >a.csv; (head -1 t.csv; tail -100 t.csv) >b.csv
 run pairs join "${c[@]}" -s 4 --exact --json a.csv b.csv; is join-exact 100 "$(number similar)"
 run pairs join "${c[@]}" -s 4 --sample 1 --json a.csv b.csv; is join 100 "$(number similar)"
+for seed in 1 2 3 4 5 6 7 8; do "$WEIR" pairs join "${c[@]}" -s 4 --seed $seed a.csv b.csv >/dev/null 2>>said || echo $seed; done >bad-seeds
+is join-any-seed "" "$(cat bad-seeds)"
 piped a.csv b.csv
 run pairs join "${c[@]}" -s 4 --sample 1 --json /dev/fd/5 /dev/fd/6; is join-pipes 100 "$(number similar)"
 run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 --save a.weir a.csv; is save-code 0 $rc

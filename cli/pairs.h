@@ -82,6 +82,10 @@ void pairs_side_release(pairs_side *side);
 /* Only a regular file gives the same when it is opened again; pipes and devices do not. */
 bool pairs_reads_once(const char *path);
 
+/* Does it hold a summary? What can be read only once holds records: a look at it would
+ * take their first bytes. */
+bool pairs_is_summary(const char *path);
+
 /* What is done with each batch of accepted records; nonzero stops. `records` points
  * to what the reader read, rows to their values. */
 typedef struct {

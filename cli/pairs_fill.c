@@ -373,8 +373,7 @@ bool pairs_reads_once(const char *path) {
     return !strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
-/* What can be read only once holds records: a look at it would take their first bytes. */
-static bool is_summary(const char *path) {
+bool pairs_is_summary(const char *path) {
     unsigned char mark[5];
     if (pairs_reads_once(path)) return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -401,7 +400,7 @@ static int fill_from_summaries(pairs_side *side, const pairs_settings *s, const 
 int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *files,
                size_t file_count, unsigned number, bool keep) {
     size_t summaries = 0;
-    for (size_t i = 0; i < file_count; i++) summaries += is_summary(files[i]);
+    for (size_t i = 0; i < file_count; i++) summaries += pairs_is_summary(files[i]);
     if (summaries && summaries < file_count)
         return cli_error("summaries and records cannot be read together");
     if (summaries && keep) return cli_error("--exact and --list need the records, not a summary");

@@ -109,7 +109,7 @@ printf '7,8\n1,1\n' >gaps2.csv; sed -i 1d gaps.csv
 run pairs self --format csv -c 1,2 --on-bad drop --list 3 gaps2.csv gaps.csv
 like list-files "*agree in 2: record 1 of 'gaps2.csv' and record 3 of 'gaps.csv'*"
 trouble_like list-pipe "pairs: --list reads the files twice*" pairs self "${c[@]}" --list 2 -
-trouble_like list-online "pairs: --list needs the super-values*" pairs self "${c[@]}" --list 2 --online t.csv
+trouble_like list-online "pairs: --list has no effect with --online, which keeps sketches*" pairs self "${c[@]}" --list 2 --online t.csv
 
 # texts, sets, numbers, JSON
 printf 'the quick brown fox jumps\nThe quick, brown fox JUMPS!\nsomething else entirely here\n\n' >x.txt
@@ -172,7 +172,30 @@ run pairs self --format csv --header -c a,b,c --on-bad drop --sample 1 --json ra
 is ragged-drop 3 "$(number similar)"; like ragged-dropped '*"dropped":1*'
 trouble_like unknown-column "pairs: *'zzz'*" pairs self --format csv --header -c a,zzz ragged.csv
 trouble_like join-one "pairs: join takes two files" pairs join "${c[@]}" t.csv
-trouble_like exact-online "pairs: --exact compares*" pairs self "${c[@]}" --exact --online t.csv
+
+# what would be ignored is refused: OPTIONS in a mode
+useless() {
+  local name=$1 words=$2
+  shift 2
+  trouble_like "useless-$name" "pairs: $words; leave it out" pairs "$@"
+}
+exact="has no effect with --exact, which compares the records themselves"
+online="has no effect with --online, which keeps sketches and no super-values"
+for o in --online --sample=1 --memory=1M --repeats=3 --tmp=. --save=x.weir --list=2; do
+  useless "exact$o" "${o%%=*} $exact" self "${c[@]}" --exact "$o" t.csv
+done
+for o in --memory=1M --tmp=. --list=2; do useless "online$o" "${o%%=*} $online" self "${c[@]}" --online "$o" t.csv; done
+for o in --exact --memory=1M --tmp=. --save=x.weir --list=2 --plot=x.svg --ordered --null --on-missing=drop --on-bad=drop; do
+  useless "search$o" "${o%%=*} has no effect in \`search\`, *" search "$o" a.weir 'a7,b7,c7,d7,e7,f7'
+done
+for o in --save=x.weir --ordered; do useless "join$o" "${o%%=*} has no effect in \`join\`" join "${c[@]}" "$o" a.csv b.csv; done
+for o in --split=x --shingle=2w --values=3 --group=2 --on-missing=drop; do useless "columns$o" "${o%%=*} has no effect with --columns" self "${c[@]}" "$o" t.csv; done
+for o in --split=x --round=a=5; do useless "text$o" "${o%%=*} has no effect with --text" self --text . "$o" x.txt; done
+for o in --shingle=2w --group=2 --round=a=5; do useless "set$o" "${o%%=*} has no effect with --set" self --set . --values 3 "$o" s.txt; done
+for o in --split=x --round=a=5 --values=3; do useless "summary$o" "${o%%=*} has no effect without --columns, --text or --set" self "$o" a.weir; done
+for o in --memory=1M --tmp=. --null --on-bad=drop; do useless "summaries$o" "${o%%=*} has no effect on summaries, which are read as they are" join "$o" a.weir b.weir; done
+trouble_like online-word "pairs: --online takes width=W,depth=D or error=RATE, *not 'x'" pairs self "${c[@]}" --online=x t.csv
+
 trouble_like missing "pairs: cannot read 'nothing'*" pairs self "${c[@]}" nothing
 trouble_like memory "pairs: *memory*" pairs self "${c[@]}" -m 1 t.csv
 printf 'x,"y\n' >open.csv; trouble_like open-quote "pairs: record 1 of 'open.csv'*quote*" pairs self --format csv -c 1,2 open.csv

@@ -104,8 +104,10 @@ static const opt_entry pairs_table[] = {
     {P_SAVE, "save", 0, OPT_VALUE, "FILE", NULL, NULL, G_ANSWER, true,
      "Save the summary, to be searched, joined or merged later.",
      "A summary can stand wherever a file of records can; from a pipe there are always records. "
-     "Several summaries after `self` are merged. What else the command line says must agree "
-     "with the summary."},
+     "Several summaries after `self` are merged. A `join` of a summary with records makes and "
+     "reads these as the summary's were; `--format` and `--columns`, `--text` or `--set` may say "
+     "that they are laid out otherwise. What else the command line says must agree with the "
+     "summary."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
      "Found by super-values that they share, and compared. The files are read a second time. "
@@ -261,6 +263,7 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         if (!*value || strlen(value) >= sizeof s->rows.split)
             return cli_error("--split takes from 1 to %zu characters", sizeof s->rows.split - 1);
         snprintf(s->rows.split, sizeof s->rows.split, "%s", value);
+        s->split_given = true;
         break;
     case P_EXACT:
         s->exact = true;
@@ -293,6 +296,7 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         break;
     }
     default:
+        s->formatted |= id == READ_FORMAT;
         return reading_option(&s->in, id, value);
     }
     return EXIT_DONE;
@@ -545,7 +549,7 @@ static int run_pairs(int argc, char **argv) {
     opt_parser parser;
     pairs_words w = {0};
     pairs_settings s = {.in = reading_defaults()};
-    snprintf(s.rows.split, sizeof s.rows.split, " \t,;|");
+    snprintf(s.rows.split, sizeof s.rows.split, PAIRS_SPLIT);
     s.in.on_missing = DO_DROP;
     opt_init(&parser, &cmd_pairs, argc, argv);
     for (int id; (id = opt_next(&parser)) != OPT_END;) {
@@ -588,6 +592,10 @@ static const opt_section pairs_sections[] = {
      "\n"
      "    weir pairs self --format csv --header -c name,city,phone -s 2 --save p.weir people.csv\n"
      "    weir pairs search p.weir 'Ann Smith,Leeds,0113 496 0000'\n"
+     "\n"
+     "How many of tomorrow's records are in it already?\n"
+     "\n"
+     "    weir pairs join p.weir tomorrow.csv\n"
      "\n"
      "A stream that is too long to keep:\n"
      "\n"

@@ -63,6 +63,17 @@ bool spec_get(const char *spec, const char *name, char *value, size_t size) {
     return false;
 }
 
+void spec_drop(char *spec, const char *name) {
+    char *at = spec + (first_pair(spec) - spec);
+    while (*at) {
+        size_t length = pair_length(at), n = strlen(name);
+        char *next = at + length + (at[length] == ',');
+        if (strncmp(at, name, n) != 0 || at[n] != '=') at = next;
+        else if (*next) memmove(at, next, strlen(next) + 1);
+        else at[-1] = 0, at[0] = 0;
+    }
+}
+
 const char *spec_window_option(const char *spec) {
     char kind[64];
     kind_name(spec, kind, sizeof kind);

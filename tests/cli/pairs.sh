@@ -82,6 +82,24 @@ trouble_like contradicts-fields "pairs: 'a.weir' was made of 'a,b,c,d,e,f', not 
 trouble_like contradicts-search "pairs: 'a.weir' was made with threshold=4, not 2;*" pairs search -s 2 a.weir 'a,b,c,d,e,f'
 run pairs self "${c[@]}" -s 4 --sample 100% --seed 3 --json a.weir; is agrees "0 300" "$rc $(grep -oE '"records":.[0-9]+' out | grep -oE '[0-9]+')"
 run pairs join "${c[@]}" -s 4 --sample 1 --seed 3 --json a.weir b.csv; is agrees-join "0 100" "$rc $(number similar)"
+
+# a summary says how the other side of a join is made; the command line may say how it is laid out
+run pairs join --json a.weir b.csv; is join-adopts "0 100" "$rc $(number similar)"
+run pairs join --json b.csv a.weir; is join-adopts-first "0 100" "$rc $(number similar)"
+run pairs join --json a.weir b.csv --memory 1M -s 4; is join-adopts-some "0 100" "$rc $(number similar)"
+tr , '\t' <b.csv | sed 's/^id\ta\tb/id\tA\tB/' >b.tsv
+run pairs join --json --format tsv --header -c A,B,c,d,e,f a.weir b.tsv; is join-other-layout "0 100" "$rc $(number similar)"
+sed 's/a\([0-9]\)/A\1/; s/c\([0-9]\)/C\1/; s/b\([0-9]\)/ b\1/' b.csv >odd.csv
+run pairs self "${c[@]}" -s 4 --sample 1 -i --trim --round f=1 --save loose.weir a.csv
+run pairs join --json loose.weir odd.csv; is join-adopts-reading "0 100" "$rc $(number similar)"
+run pairs join --json a.weir odd.csv; is join-exact-reading "0 0" "$rc $(number similar)"
+trouble_like join-contradicts "pairs: 'a.weir' was made with threshold=4, not 5;*" pairs join -s 5 a.weir b.csv
+trouble_like join-contradicts-columns "pairs: 'a.weir' was made with columns=6, not 5;*" pairs join --format csv --header -c a,b,c,d,e a.weir b.csv
+trouble_like join-contradicts-case "pairs: 'a.weir' was made without --ignore-case, not with it;*" pairs join -i a.weir b.csv
+trouble_like join-contradicts-trim "pairs: 'a.weir' was made without --trim, not with it;*" pairs join --trim b.csv a.weir
+trouble_like join-contradicts-round "pairs: 'loose.weir' was made with another --round, not with this;*" pairs join "${c[@]}" --round f=2 loose.weir b.csv
+trouble_like contradicts-format "pairs: 'a.weir' was made with --format csv, not tsv;*" pairs search --format tsv a.weir 'a,b,c,d,e,f'
+trouble_like join-exact-summary "pairs: --exact and --list need the records*" pairs join --exact a.weir b.csv
 run inspect a.weir; is inspect-code 0 $rc
 
 # search
@@ -120,6 +138,14 @@ printf 'a b c\nc b a\na x y\n' >s.txt
 run pairs self --set . --values 3 -s 2 --sample 1 --json -q s.txt; is set 1 "$(number similar)"
 printf '{"t":["a","b,1","c"]}\n{"t":["c","a","b,1"]}\n{"t":["a","q"]}\n' >s.json
 run pairs self --format json --set .t --values 3 -s 3 --sample 1 --json -q s.json; is set-json 1 "$(number similar)"
+run pairs self --format json --set .t --values 3 -s 3 --save s.weir -q s.json
+run pairs join --json s.weir s.json; is set-json-join 4 "$(number similar)"
+printf '"x a b"\n"a b x"\n' >words.json
+run pairs self --format json --set . --values 3 -s 3 --save w.weir -q words.json
+run pairs search --json w.weir '"x a b"'; is set-json-whole 1 "$(number similar)"
+run pairs self --set . --values 3 -s 2 --split ' ' --save s.weir -q s.txt
+run pairs join --json s.weir s.txt; is set-join 5 "$(number similar)"
+trouble_like set-contradicts-split "pairs: 's.weir' was made with another --split*" pairs join --set . --values 3 --split , s.weir s.txt
 printf '{"n":"Ann","p":12.4}\n{"n":"Ann","p":10.1}\n{"n":"Ann","p":30}\n' >n.json
 run pairs self --format json -c .n,.p -s 2 --round .p=5 --sample 1 --json -q n.json; is round 1 "$(number similar)"
 printf 'Ann,12.6\nann ,13\n' >n.csv

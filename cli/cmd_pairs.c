@@ -53,7 +53,9 @@ static const opt_entry pairs_table[] = {
     {P_SET, "set", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, false,
      "Compare the items of a field as a set; `.` is the whole record.",
      "A JSON array, or text with separators. A record agrees with another in each item that both "
-     "have. `--values` must say how many items a set has at most."},
+     "have, wherever it stands and however often. An item of an array is the same as in a text: a "
+     "string counts without its quotes, whatever is in it, a number as it is written, and what is "
+     "empty does not count. `--values` must say how many items a set has at most."},
     {P_SPLIT, "split", 0, OPT_VALUE, "CHARACTERS", NULL, "space, tab and ,;|", G_WHAT, false,
      "What separates the items of a set.", NULL},
     {P_ROUND, "round", 0, OPT_VALUE, "COLUMN=STEP,...", NULL, NULL, G_WHAT, false,

@@ -62,6 +62,7 @@ int pairs_run(const pairs_settings *settings);
 typedef struct {
     const weir_pairs *pairs;
     const pairs_rows *rows;
+    bool trim; /* the items of a set */
 } row_context;
 uint8_t pairs_make_row(const void *context, const void *key, size_t length, uint64_t *words);
 

@@ -105,7 +105,7 @@ static int take_batches(intake *in, accepted_fn *each, void *context) {
 
 int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *const *files,
                size_t file_count, uint64_t *dropped, accepted_fn *each, void *context) {
-    row_context rows = {pairs, &s->rows};
+    row_context rows = {pairs, &s->rows, s->in.in.trim};
     stream_options o = s->in.in;
     stream_error err;
     stream_progress p;
@@ -114,6 +114,7 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     o.row = pairs_make_row;
     o.hash_context = &rows;
     o.width = info.columns;
+    o.split_arrays = s->rows.from == FROM_SET;
     intake in = {.settings = s, .width = info.columns};
     if (stream_open(&in.reader, &o, files, file_count, &err) != STREAM_OK)
         return reading_error(s, &err);

@@ -138,6 +138,22 @@ printf 'a b c\nc b a\na x y\n' >s.txt
 run pairs self --set . --values 3 -s 2 --sample 1 --json -q s.txt; is set 1 "$(number similar)"
 printf '{"t":["a","b,1","c"]}\n{"t":["c","a","b,1"]}\n{"t":["a","q"]}\n' >s.json
 run pairs self --format json --set .t --values 3 -s 3 --sample 1 --json -q s.json; is set-json 1 "$(number similar)"
+# an item is the same in an array and in a text, in whatever case and white space it was said to be
+alike() { # FIRST SECOND OPTIONS...: how many items two JSON values share
+  printf '{"t":%s}\n{"t":%s}\n' "$1" "$2" >two.json
+  run pairs self --format json --set .t --values 4 -s 1 --exact --json -q "${@:3}" two.json
+  grep -oE '"agree":[0-9],"pairs":1' out | grep -oE '[0-9]' | head -1
+}
+is set-array-text 2 "$(alike '["a","b"]' '"a,b"')"
+is set-array-number 2 "$(alike '[100,2]' '"2 100"')"
+is set-array-escape 2 "$(alike '["\u0061","x\"y"]' '["a","x\u0022y"]')"
+is set-array-case 1 "$(alike '["A"]' '["a"]' -i)"
+is set-array-case-matters "" "$(alike '["A"]' '["a"]')"
+is set-array-trim 1 "$(alike '[" a "]' '["a"]' --trim)"
+is set-text-trim 2 "$(alike '"a , b"' '"a,b"' --trim --split ,)"
+is set-array-spaces 1 "$(alike '["a b"]' '["a b","a"]')"
+is set-array-nested 2 "$(alike '[["a",1],{"b":"]"}]' '[{"b":"]"},["a",1]]')"
+is set-array-empty "" "$(alike '["","b"]' '["","c"]')"
 run pairs self --format json --set .t --values 3 -s 3 --save s.weir -q s.json
 run pairs join --json s.weir s.json; is set-json-join 4 "$(number similar)"
 printf '"x a b"\n"a b x"\n' >words.json

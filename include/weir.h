@@ -243,7 +243,8 @@ typedef struct {
     double fill;          /* share of the cells in use, 0 to 1 */
     double fpr_bound;     /* the bound that was asked for */
     double fpr_now;       /* false positive rate of the next new key, from the fill */
-    bool overfull;        /* it has begun to forget, or (bloom) is over its capacity */
+    bool overfull;        /* it has begun to forget (where chance decides: is expected to have
+                           * lost a key), or (bloom) is over its capacity */
     bool uses_importance; /* it looks at the importances of a batch, or a filter in it does */
 } weir_filter_info;
 

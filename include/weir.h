@@ -237,7 +237,8 @@ WEIR_API weir_status weir_filter_merge(weir_filter *into, const weir_filter *fro
 typedef struct {
     const char *name;     /* of the kind: "recent" */
     uint64_t seed;        /* the seed in use, drawn or given */
-    uint64_t memory;      /* bytes held by the filter: its cells and a few KiB of tables */
+    uint64_t memory;      /* bytes held by the filter: its cells, and tables of at most 8K, for
+                           * each of its sites if it has any */
     uint64_t offered;     /* keys offered since creation or clear */
     uint64_t seen;        /* of these, called SEEN */
     double fill;          /* share of the cells in use, 0 to 1 */

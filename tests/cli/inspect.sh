@@ -30,6 +30,15 @@ trouble inspect-missing "inspect: cannot open 'nothing': No such file or directo
 trouble inspect-other "inspect: 'in' is not a weir snapshot" inspect in
 head -c 200 s.weir >cut; trouble_like inspect-cut "inspect: *'cut'*" inspect cut
 
+# what is held is what was asked for, and at most 8K for the whole and for each slice or site
+held() { # SPEC SITES
+  rm -f h.weir; run dedup --memory 64K --fpr 1% --filter "$1" --state h.weir -q in; run inspect --json h.weir
+  local bytes; bytes=$(grep -oE '"memory":[0-9]+' out | head -1 | cut -d: -f2)
+  ((bytes <= 65536 + 8192 * ($2 + 1))) && ok "held $1" || no "held $1" "$bytes bytes"
+}
+for f in recent bloom stable reservoir counting spectral apbf qht window:length=1000 growing importance buffer vertical; do held $f 0; done
+held 'horizontal:slices=8,of=(recent)' 8; held tree 3; held 'tree:levels=3,fanout=3' 13
+
 # a summary of pairs
 printf 'n,c,p\nann,x,1\nann,x,2\nbob,y,3\n' >t.csv
 run pairs self --format csv --header -c n,c,p -s 2 --seed 5 --trim --save p.weir -q t.csv

@@ -53,7 +53,10 @@ trouble_like unknown-filter-option "dedup: unknown option of filter 'stable' 'mo
 trouble spec-conflict "dedup: --memory 2M and memory=1M in --filter 'stable:memory=1M' disagree; give it once" dedup --memory 2M --filter stable:memory=1M in
 gives spec-agrees 'a\nb\n' dedup --memory 1024K --filter stable:memory=1M in
 gives spec-alone 'a\nb\n' dedup --filter bloom:memory=1M,fpr=1% in
-trouble window-of-bloom "dedup: --window does not go with the filter 'bloom', which has no 'window'; see 'weir help filters'" dedup --filter bloom --window 10m in
+trouble window-of-bloom "dedup: --window 10m does not go with the filter 'bloom'; leave out --filter, or take --filter window" dedup --filter bloom --window 10m in
+trouble window-of-growing "dedup: --window belongs to the filters inside 'growing'; write --filter 'growing:of=(window:length=10m)'" dedup --filter growing --window 10m in
+trouble window-of-tree "dedup: --window belongs to the filters inside 'tree'; write --filter 'tree:of=(recent:window=100)'" dedup --filter tree --window 100 in
+trouble window-of-growing-records "dedup: --window 100 does not go with the filter 'growing': a window inside 'growing' is a duration, such as length=1h; leave out --filter, or take --filter window" dedup --filter growing --window 100 in
 trouble_like large-seed "dedup: seed=18446744073709551616 is not a number*" dedup --seed 18446744073709551616 in
 trouble_like bad-seed "dedup: seed=x is not a number*" dedup --seed x in
 trouble bad-threads "dedup: --threads cannot be '0'; it goes from 1 to 256" dedup --threads 0 in

@@ -312,7 +312,7 @@ static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
  * ------------------------------------------------------------------------ */
 
 /* Append the canonical spelling of a value; strings obey trim, skip and fold like other parts. */
-static bool spell(stream_keyer *k, bool first, const unsigned char *text, size_t length) {
+static inline bool spell(stream_keyer *k, bool first, const unsigned char *text, size_t length) {
     const key_plan *plan = k->plan;
     size_t start = k->key.length;
     if (!stream__json_canonical(text, length, &k->key)) return false;

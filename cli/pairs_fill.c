@@ -615,6 +615,10 @@ int pairs_load(pairs_side *side, const pairs_settings *s, const char *path) {
     weir_snapshot_free(snapshot);
     if (!side->pairs)
         return cli_error("'%s' holds no summary of pairs; `weir pairs --save` makes one", path);
+    if (side->note && strncmp(side->note, "format=", strlen("format=")) != 0)
+        return cli_error("'%s' does not say in a way known here how its records were read; make it "
+                         "anew from them",
+                         path);
     weir_pairs_get_info(side->pairs, &info);
     side->records = info.records;
     side->loaded = true;

@@ -111,6 +111,7 @@ trouble search-long "pairs: record 2 of the command line has more than the 6 col
 run pairs search a.weir 'a7,b7,c7,d7,e7,"f,7"'; is search-quoted 0 $rc
 trouble_like search-quote "pairs: record 1 of the command line*quote*" pairs search a.weir 'a7,b7,c7,d7,e7,"f7'
 trouble_like search-none "pairs: cannot open 'none': *" pairs search none x
+trouble_like search-other-note "pairs: *pairs_note_0.weir' does not say in a way known here how its records were read*" pairs search "$root/tests/golden/pairs_note_0.weir" 1,2
 trouble_like search-csv "pairs: 't.csv' is not a weir snapshot" pairs search t.csv x
 trouble_like search-alone "pairs: search takes a summary*" pairs search a.weir
 

@@ -90,7 +90,8 @@ static const opt_entry count_table[] = {
     {C_GROUP, "group", 'g', OPT_VALUE, "FIELD", NULL, NULL, G_OF, true,
      "Answer for each value of a column or JSON path.",
      "Each group has small sketches of its own: 64K for lists and counts (unless `--memory` says "
-     "otherwise), 4K for `--distinct`, 256K for `--range` and `--quantiles`. Groups are printed "
+     "otherwise), 4K for `--distinct`, 256K for `--range` and `--quantiles`; with `--window` 18 "
+     "times that. Groups are printed "
      "the largest first. With `--join` each is joined with all of the other file; with `--exact` "
      "each has its share of the memory for exact counts."},
     {C_GROUPS, "groups", 0, OPT_VALUE, "N", NULL, "100", G_OF, false,
@@ -98,13 +99,15 @@ static const opt_entry count_table[] = {
      "The first N values become groups, all later ones share one more, which is printed last. "
      "Memory is bounded by N + 1 times that of a group."},
 
-    {C_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "1M", G_SKETCHES, true,
+    {C_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "1M; of a window 19M", G_SKETCHES, true,
      "Memory of the counters.",
      "Of each sketch that counts, the keys of a list included (about 400 bytes for each of "
      "`--top`, and for each that could be above `--above`, half of the memory at most); 16K for "
-     "`--distinct` come on top. Up to four threads count, each in sketches of its "
+     "`--distinct` come on top, 18 times that in a window. Up to four threads count, each in "
+     "sketches of its "
      "own, as many as fit into 4M more; with what the reader takes, all of it is at most 16M above "
-     "what was asked for. Of a window it is the memory of all its panes."},
+     "what was asked for. Of a window it is the memory of all its panes; if it is not given, each "
+     "of the 18 sketches of a window has 1M (19M in all, lists included), in groups 64K."},
     {C_ERROR, "error", 0, OPT_VALUE, "SHARE", NULL, NULL, G_SKETCHES, true,
      "Size by the error instead: `0.01%` of the total.",
      "The bound on what a count may be off, with `--confidence`. Estimates are mostly far "
@@ -346,11 +349,9 @@ static bool asks_counts(const count_settings *s) {
 static bool asks_integers(const count_settings *s) { return s->range_count || s->quantile_count; }
 
 static int check_span(const char *flag, const char *text) {
-    uint64_t count;
     int64_t span;
-    if (!text) return EXIT_DONE;
-    if (spec_is_duration(text)) return value_span(flag, text, 1000000, &span);
-    return value_number(flag, text, 1, 1ull << 60, false, &count);
+    bool is_time;
+    return text ? value_window(flag, text, 1000000, &span, &is_time) : EXIT_DONE;
 }
 
 static int check_past(const count_settings *s) {

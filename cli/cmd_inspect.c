@@ -12,6 +12,7 @@
 #include "opts.h"
 #include "report.h"
 #include "sites.h"
+#include "spec_text.h"
 #include "weir.h"
 
 enum { INSPECT_JSON = 1 };
@@ -179,6 +180,52 @@ static void sketch_json(const weir_sketch *sketch) {
     putchar('}');
 }
 
+/* --- summaries of pairs ------------------------------------------------------------ */
+
+static void pairs_text(const weir_pairs *pairs) {
+    weir_pairs_info info;
+    char spec[SPEC_SIZE], pretty[SPEC_SIZE], a[32], b[32];
+    weir_pairs_get_info(pairs, &info);
+    weir_pairs_spec(pairs, spec, sizeof spec);
+    spec_pretty(pretty, spec);
+    printf("  %-15s %s\n", "spec", pretty);
+    printf("  %-15s %llu\n", "records", (unsigned long long)info.records);
+    printf("  %-15s pairs that agree in %u or more of %u values\n", "counts", info.threshold,
+           info.columns);
+    printf("  %-15s %llu for each record%s%s\n", "super-values",
+           (unsigned long long)info.per_record,
+           info.sample < 1 ? ", a sample of " : ", all of them",
+           info.sample < 1 ? weir_print_rate(b, info.sample) : "");
+    if (info.online)
+        printf("  %-15s online: sketches of %llu counters in %u rows\n", "method",
+               (unsigned long long)info.width, info.depth);
+    else printf("  %-15s offline: all super-values are kept\n", "method");
+    if (info.repeats > 1) printf("  %-15s median of %u\n", "repeats", info.repeats);
+    printf("  %-15s %llu records kept whole, for the interval\n", "witnesses",
+           (unsigned long long)info.witnesses);
+    printf("  %-15s %s%s\n", "memory", report_size(a, info.memory),
+           info.online ? "" : " at most, and what does not fit on disk");
+}
+
+static void pairs_json(const weir_pairs *pairs) {
+    weir_pairs_info info;
+    char spec[SPEC_SIZE], seed[32] = "0";
+    weir_pairs_get_info(pairs, &info);
+    weir_pairs_spec(pairs, spec, sizeof spec);
+    spec_get(spec, "seed", seed, sizeof seed);
+    fputs(",\"spec\":", stdout);
+    report_json_string(stdout, spec);
+    printf(",\"method\":\"%s\",\"seed\":\"0x%016llx\",\"records\":%llu",
+           info.online ? "online" : "offline", strtoull(seed, NULL, 0),
+           (unsigned long long)info.records);
+    printf(",\"columns\":%u,\"threshold\":%u,\"sample\":", info.columns, info.threshold);
+    report_json_number(stdout, info.sample);
+    printf(",\"per_record\":%llu,\"repeats\":%u,\"witnesses\":%llu",
+           (unsigned long long)info.per_record, info.repeats, (unsigned long long)info.witnesses);
+    printf(",\"width\":%llu,\"depth\":%u,\"memory\":%llu", (unsigned long long)info.width,
+           info.depth, (unsigned long long)info.memory);
+}
+
 /* --- parts ------------------------------------------------------------------------- */
 
 static void show_part(weir_snapshot *snapshot, const weir_snapshot_part *part, bool json) {
@@ -197,6 +244,11 @@ static void show_part(weir_snapshot *snapshot, const weir_snapshot_part *part, b
         if (sketch && json) sketch_json(sketch);
         if (sketch && !json) sketch_text(sketch);
         weir_sketch_free(sketch);
+    } else if (!strcmp(part->kind, "pairs")) {
+        weir_pairs *pairs = weir_snapshot_take_pairs(snapshot, part->name);
+        if (pairs && json) pairs_json(pairs);
+        if (pairs && !json) pairs_text(pairs);
+        weir_pairs_free(pairs);
     } else {
         size_t length;
         const char *note = weir_snapshot_note(snapshot, part->name, &length);
@@ -276,20 +328,26 @@ const opt_command cmd_inspect = {
     .summary = "show what a snapshot holds, and check it",
     .description =
         "Reads a snapshot (a file written by `weir dedup --state`, `weir count --state`, `weir "
-        "merge` or the library), "
+        "pairs --save`, `weir merge` or the library), "
         "checks every byte of it and prints what it holds: the filter with its full spec, how "
-        "full it is and how it stands, a picture of its sites if it has any; the audit; and how "
-        "far the run that wrote it had come.\n"
+        "full it is and how it stands, a picture of its sites if it has any; the audit; how "
+        "far the run that wrote it had come; and of a summary of pairs its records, what they are "
+        "compared by, and how they were read.\n"
         "\n"
         "With `--json` it prints one object for each file, with an array `parts`. Every part has "
-        "`name`, `kind` (`filter`, `sketch`, `audit` or `note`) and `bytes`. A filter adds `spec`, "
+        "`name`, `kind` (`filter`, `sketch`, `pairs`, `audit` or `note`) and `bytes`. A filter "
+        "adds `spec`, "
         "`filter`, `seed`, `offered`, `seen`, `memory`, `fill`, `fpr_bound`, `fpr_now`, "
         "`overfull` and `details` (by name, each with `value` and `meaning`), and one that is "
         "spread over sites an array `sites` and an object `traffic`; a sketch adds `spec`, "
         "`sketch`, `seed`, `updates`, `memory`, `total`, `error`, `confidence`, `overfull` and "
-        "`details`; an audit adds `report`, as in weir-dedup(1); a note of a run adds `values`.",
+        "`details`; a summary of pairs adds `spec`, `method`, `seed`, `records`, `columns`, "
+        "`threshold`, `sample`, `per_record` (super-values), `repeats`, `witnesses`, `width`, "
+        "`depth` (0 but for `online`) and `memory`; an audit adds `report`, as in weir-dedup(1); a "
+        "note of a run adds `values`.",
     .options = inspect_table,
     .sections = inspect_sections,
-    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-count(1)`, `weir-merge(1)`",
+    .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-count(1)`, `weir-pairs(1)`, "
+                "`weir-merge(1)`",
     .run = run_inspect,
 };

@@ -311,8 +311,9 @@ static const opt_section lab_sections[] = {
                  "A stream to try a filter on:\n"
                  "\n"
                  "    weir lab stream zipf:n=1M,s=1,domain=100K | weir dedup --stats > once"},
-    {"ENVIRONMENT", "= WEIR_DATA\nThe folder of the real streams. Experiments on a stream that is "
-                    "not there are left out, with a word."},
+    {"ENVIRONMENT", "= WEIR_DATA\nThe folder of the real streams; if it is not set, a folder "
+                    "`shared/data` beside that of the program or up to four above. Experiments on "
+                    "a stream that is not there are left out, with a word."},
     {"EXIT STATUS", "= 0\nDone.\n\n"
                     "= 1\nDone, and a verdict is worse than expected.\n\n"
                     "= 2\nTrouble: one line on standard error says what.\n\n"

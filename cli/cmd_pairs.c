@@ -53,7 +53,9 @@ static const opt_entry pairs_table[] = {
     {P_SET, "set", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, false,
      "Compare the items of a field as a set; `.` is the whole record.",
      "A JSON array, or text with separators. A record agrees with another in each item that both "
-     "have. `--values` must say how many items a set has at most."},
+     "have, wherever it stands and however often. An item of an array is the same as in a text: a "
+     "string counts without its quotes, whatever is in it, a number as it is written, and what is "
+     "empty does not count. `--values` must say how many items a set has at most."},
     {P_SPLIT, "split", 0, OPT_VALUE, "CHARACTERS", NULL, "space, tab and ,;|", G_WHAT, false,
      "What separates the items of a set.", NULL},
     {P_ROUND, "round", 0, OPT_VALUE, "COLUMN=STEP,...", NULL, NULL, G_WHAT, false,
@@ -104,8 +106,10 @@ static const opt_entry pairs_table[] = {
     {P_SAVE, "save", 0, OPT_VALUE, "FILE", NULL, NULL, G_ANSWER, true,
      "Save the summary, to be searched, joined or merged later.",
      "A summary can stand wherever a file of records can; from a pipe there are always records. "
-     "Several summaries after `self` are merged. What else the command line says must agree "
-     "with the summary."},
+     "Several summaries after `self` are merged. A `join` of a summary with records makes and "
+     "reads these as the summary's were; `--format` and `--columns`, `--text` or `--set` may say "
+     "that they are laid out otherwise. What else the command line says must agree with the "
+     "summary."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
      "Found by super-values that they share, and compared. The files are read a second time. "
@@ -136,6 +140,75 @@ static const opt_entry pairs_table[] = {
     {0},
 };
 
+/* --- what has no effect together ------------------------------------------------------- */
+
+enum {
+    IN_JOIN = 1 << 0,
+    IN_SEARCH = 1 << 1,
+    BY_ONLINE = 1 << 2,
+    BY_EXACT = 1 << 3,
+    OF_COLUMNS = 1 << 4,
+    OF_TEXT = 1 << 5,
+    OF_SET = 1 << 6,
+    OF_NOTHING = 1 << 7, /* none of these three is named: right for summaries */
+    OF_SUMMARIES = 1 << 8
+};
+
+static const struct {
+    unsigned mode;
+    const char *words;
+} modes[] = {{IN_JOIN, "in `join`"},
+             {IN_SEARCH, "in `search`, which looks up records in a summary"},
+             {BY_ONLINE, "with --online, which keeps sketches and no super-values"},
+             {BY_EXACT, "with --exact, which compares the records themselves"},
+             {OF_COLUMNS, "with --columns"},
+             {OF_TEXT, "with --text"},
+             {OF_SET, "with --set"},
+             {OF_NOTHING, "without --columns, --text or --set"},
+             {OF_SUMMARIES, "on summaries, which are read as they are"}};
+
+/* Modes in which an option would be ignored: it is refused instead. */
+static const struct {
+    int id;
+    unsigned modes;
+} useless[] = {{P_SPLIT, OF_COLUMNS | OF_TEXT | OF_NOTHING},
+               {P_ROUND, OF_TEXT | OF_SET | OF_NOTHING},
+               {P_SHINGLE, OF_COLUMNS | OF_SET},
+               {P_VALUES, OF_COLUMNS | OF_NOTHING},
+               {P_GROUP, OF_COLUMNS | OF_SET},
+               {P_SAMPLE, BY_EXACT},
+               {P_ONLINE, BY_EXACT},
+               {P_MEMORY, BY_EXACT | BY_ONLINE | IN_SEARCH | OF_SUMMARIES},
+               {P_REPEATS, BY_EXACT},
+               {P_EXACT, IN_SEARCH},
+               {P_TMP, BY_EXACT | BY_ONLINE | IN_SEARCH | OF_SUMMARIES},
+               {P_SAVE, BY_EXACT | IN_JOIN | IN_SEARCH},
+               {P_LIST, BY_EXACT | BY_ONLINE | IN_SEARCH},
+               {P_PLOT, IN_SEARCH},
+               {P_ORDERED, IN_JOIN | IN_SEARCH},
+               {READ_NULL, IN_SEARCH | OF_SUMMARIES},
+               {READ_HEADER, IN_SEARCH},
+               {READ_MISSING, IN_SEARCH | OF_COLUMNS | OF_SUMMARIES},
+               {READ_BAD, IN_SEARCH | OF_SUMMARIES}};
+
+static unsigned useless_in(int id) {
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
+        if (useless[i].id == id) return useless[i].modes;
+    return 0;
+}
+
+/* The first of the given options that would be ignored is an error. */
+static int check_effects(const bool *given, unsigned mode) {
+    for (size_t n = 0; pairs_table[n].name; n++) {
+        unsigned both = given[n] ? useless_in(pairs_table[n].id) & mode : 0;
+        for (size_t i = 0; both && i < sizeof modes / sizeof *modes; i++)
+            if (both & modes[i].mode)
+                return cli_error("--%s has no effect %s; leave it out", pairs_table[n].name,
+                                 modes[i].words);
+    }
+    return EXIT_DONE;
+}
+
 /* --- from words to settings ---------------------------------------------------------- */
 
 /* The words as they were given. */
@@ -143,6 +216,7 @@ typedef struct {
     const char *columns, *text, *set, *round, *shingle, *values, *group, *threshold, *sample,
         *online, *memory, *repeats, *jaccard, *cosine;
     bool is_online;
+    bool given[sizeof pairs_table / sizeof *pairs_table]; /* by place in the table */
 } pairs_words;
 
 static const char **word_of(pairs_words *w, int id) {
@@ -181,6 +255,7 @@ static const char **word_of(pairs_words *w, int id) {
 static int set_option(pairs_settings *s, pairs_words *w, int id, const char *value) {
     const char **word = word_of(w, id);
     if (word) *word = value;
+    for (size_t n = 0; pairs_table[n].name; n++) w->given[n] |= pairs_table[n].id == id;
     switch (id) {
     case P_ONLINE:
         w->is_online = true;
@@ -190,6 +265,7 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         if (!*value || strlen(value) >= sizeof s->rows.split)
             return cli_error("--split takes from 1 to %zu characters", sizeof s->rows.split - 1);
         snprintf(s->rows.split, sizeof s->rows.split, "%s", value);
+        s->split_given = true;
         break;
     case P_EXACT:
         s->exact = true;
@@ -222,6 +298,7 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         break;
     }
     default:
+        s->formatted |= id == READ_FORMAT;
         return reading_option(&s->in, id, value);
     }
     return EXIT_DONE;
@@ -297,7 +374,6 @@ static int settle_fields(pairs_settings *s, const pairs_words *w) {
         return cli_error("--text takes one field, not '%s'", s->fields);
     if (w->set && !w->values)
         return cli_error("--set needs --values N, the most items that a set has");
-    if (w->values && w->columns) return cli_error("--values goes with --text and --set");
     if (w->values) {
         int code = value_number("--values", w->values, 1, PAIRS_COLUMNS_MOST, false, &values);
         if (code != EXIT_DONE) return code;
@@ -424,21 +500,35 @@ static int settle_spec(pairs_settings *s, const pairs_words *w) {
     return EXIT_DONE;
 }
 
+static bool are_summaries(const pairs_settings *s) {
+    for (size_t i = 0; i < s->in.file_count; i++)
+        if (!pairs_is_summary(s->in.files[i])) return false;
+    return true;
+}
+
+static unsigned mode_of(const pairs_settings *s, const pairs_words *w) {
+    unsigned of = (w->columns ? OF_COLUMNS : 0) | (w->text ? OF_TEXT : 0) | (w->set ? OF_SET : 0);
+    unsigned mode = of ? of : OF_NOTHING;
+    if (s->question == ASK_JOIN) mode |= IN_JOIN;
+    if (s->question == ASK_SEARCH) mode |= IN_SEARCH;
+    else if (are_summaries(s)) mode |= OF_SUMMARIES;
+    if (w->is_online) mode |= BY_ONLINE;
+    if (s->exact) mode |= BY_EXACT;
+    return mode;
+}
+
 static int check_together(const pairs_settings *s, const pairs_words *w) {
     uint64_t size;
     weir_error err;
     if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
-    if (s->exact && (w->is_online || w->sample || s->save || s->list))
-        return cli_error("--exact compares the records themselves; leave out --online, --sample, "
-                         "--save and --list");
-    if (s->list && w->is_online)
-        return cli_error("--list needs the super-values, which --online does not keep");
+    if (w->online && !strchr(w->online, '='))
+        return cli_error("--online takes width=W,depth=D or error=RATE, such as "
+                         "--online=error=1%%, not '%s'",
+                         w->online);
     for (size_t i = 0; s->list && i < s->in.file_count; i++)
         if (pairs_reads_once(s->in.files[i]))
             return cli_error("--list reads the files twice; '%s' can be read only once",
                              s->in.files[i]);
-    if (s->save && s->question != ASK_SELF) return cli_error("--save goes with `self`");
-    if (s->ordered && s->question != ASK_SELF) return cli_error("--ordered goes with `self`");
     return EXIT_DONE;
 }
 
@@ -461,7 +551,7 @@ static int run_pairs(int argc, char **argv) {
     opt_parser parser;
     pairs_words w = {0};
     pairs_settings s = {.in = reading_defaults()};
-    snprintf(s.rows.split, sizeof s.rows.split, " \t,;|");
+    snprintf(s.rows.split, sizeof s.rows.split, PAIRS_SPLIT);
     s.in.on_missing = DO_DROP;
     opt_init(&parser, &cmd_pairs, argc, argv);
     for (int id; (id = opt_next(&parser)) != OPT_END;) {
@@ -471,6 +561,7 @@ static int run_pairs(int argc, char **argv) {
         if (code != EXIT_DONE) return code;
     }
     int code = settle_question(&s, parser.operands, argv);
+    if (code == EXIT_DONE) code = check_effects(w.given, mode_of(&s, &w));
     if (code == EXIT_DONE) code = settle_fields(&s, &w);
     if (code == EXIT_DONE) code = settle_threshold(&s, &w);
     if (code == EXIT_DONE) code = check_together(&s, &w);
@@ -503,6 +594,10 @@ static const opt_section pairs_sections[] = {
      "\n"
      "    weir pairs self --format csv --header -c name,city,phone -s 2 --save p.weir people.csv\n"
      "    weir pairs search p.weir 'Ann Smith,Leeds,0113 496 0000'\n"
+     "\n"
+     "How many of tomorrow's records are in it already?\n"
+     "\n"
+     "    weir pairs join p.weir tomorrow.csv\n"
      "\n"
      "A stream that is too long to keep:\n"
      "\n"
@@ -566,7 +661,9 @@ const opt_command cmd_pairs = {
         "with anything, so a million records take a second or two.\n"
         "\n"
         "Useful before paying for the real thing: is this table clean, will this join explode, how "
-        "many near-copies are in this crawl.",
+        "many near-copies are in this crawl.\n"
+        "\n"
+        "An option that has no effect on what is asked is refused.",
     .options = pairs_table,
     .sections = pairs_sections,
     .see_also = "`weir(1)`, `weir-dedup(1)`, `weir-inspect(1)`",

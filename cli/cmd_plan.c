@@ -4,7 +4,6 @@
  * sample is streamed through a profile, and the answer put together: the table, the
  * speed on this machine, the curve of error against memory.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include "cli.h"
 #include "opts.h"
 #include "plan_show.h"
-#include "spec_text.h"
 #include "values.h"
 
 enum {
@@ -36,6 +34,8 @@ enum { PROFILE_BYTES = 64 << 20, CALIBRATED = 4 };
 #define CURVE_SPAN 16.0  /* the curve goes from a sixteenth of the memory to 16 times it */
 #define WINDOW_LOSS 0.01 /* repeats that a window which "fits" may lose */
 #define MEMORY_STANDARD (UINT64_C(256) << 20)
+#define DISTINCT_LEAST 0.95 /* of the sample's keys, which may be an estimate */
+#define RATE_MOST 1000000000000u
 #define COUNT_MOST 1000000000000000000u
 
 static const opt_entry plan_table[] = {
@@ -73,7 +73,9 @@ static const opt_entry plan_table[] = {
      "How many records the whole stream has.",
      "With a sample: if longer than it, the stream is taken to go on as the sample does."},
     {PL_DISTINCT, "distinct", 'd', OPT_VALUE, "N", NULL, NULL, "Stream", true,
-     "How many distinct keys the whole stream has.", NULL},
+     "How many distinct keys the whole stream has.",
+     "With a sample it goes with `--records`: the stream is then taken to go on from the sample's "
+     "keys to this many. What no stream that goes on as the sample comes to is refused."},
 
     READ_RECORD_ROWS,
     READ_KEY_ROWS,
@@ -123,23 +125,20 @@ static void keep_words(plan_settings *s, int id, const char *value) {
 static int set_rate(plan_settings *s, const char *value) {
     char text[64];
     uint64_t rate;
+    weir_error err;
     size_t length = strlen(value);
     if (length > 2 && !strcmp(value + length - 2, "/s")) length -= 2;
     snprintf(text, sizeof text, "%.*s", (int)(length < 60 ? length : 60), value);
-    for (char *at = text; *at; at++) *at = (char)toupper((unsigned char)*at);
-    int code = value_number("--rate", text, 1, 1000000000000u, false, &rate);
+    if (weir_parse_count(text, &rate, &err) != WEIR_OK)
+        return cli_error("--rate: '%s' is not a number of records a second such as 50K/s", value);
+    int code = value_number("--rate", text, 1, RATE_MOST, false, &rate);
     if (code == EXIT_DONE) s->question.rate = (double)rate;
     return code;
 }
 
 static int set_window(plan_settings *s, const char *value) {
-    uint64_t records;
     s->window = value;
-    s->question.window_is_time = spec_is_duration(value);
-    if (s->question.window_is_time) return value_span("--window", value, 1, &s->question.window);
-    int code = value_number("--window", value, 1, COUNT_MOST, false, &records);
-    if (code == EXIT_DONE) s->question.window = (int64_t)records;
-    return code;
+    return value_window("--window", value, 1, &s->question.window, &s->question.window_is_time);
 }
 
 static int set_count(const char *flag, const char *value, double *out) {
@@ -202,6 +201,11 @@ static int settle(plan_settings *s) {
     if (s->fnr > 0 && s->memory)
         return cli_error("--fnr asks how much memory it takes; leave out --memory");
     s->ask_memory = s->fnr > 0;
+    if (s->sample && q->distinct > 0 && s->window)
+        return cli_error("under a --window a --sample says all about keys; leave out --distinct");
+    if (s->sample && q->distinct > 0 && !(q->records > 0))
+        return cli_error("--distinct says how a stream longer than its --sample goes on; give "
+                         "--records too, or leave it out");
     if (s->ask_memory && !s->sample && !(q->distinct > 0 && q->records > 0))
         return cli_error("--fnr needs to know the stream: --sample, or --records and --distinct");
     if (q->distinct > q->records && q->records > 0)
@@ -284,6 +288,22 @@ static int read_sample(const plan_settings *s, weir_profile **profile) {
     return code;
 }
 
+/* The sample knows its own keys: --distinct can only say something of what follows. */
+static int check_distinct(const plan_settings *s, const weir_profile_report *r) {
+    char keys[32], records[32], given[32];
+    weir_print_count(keys, r->distinct);
+    weir_print_count(records, (double)r->records);
+    weir_print_count(given, s->question.distinct);
+    if (!(s->question.distinct > 0)) return EXIT_DONE;
+    if (s->question.distinct < DISTINCT_LEAST * r->distinct)
+        return cli_error("--distinct cannot be %s; the sample has %s distinct keys already", given,
+                         keys);
+    if (s->question.records <= PLAN_LONGER * (double)r->covered)
+        return cli_error("the sample of %s records is the whole stream; leave out --distinct",
+                         records);
+    return EXIT_DONE;
+}
+
 static int get_profile(const plan_settings *s, plan_answer *a, weir_profile **profile) {
     weir_error err;
     a->asked = a->question = s->question;
@@ -298,6 +318,8 @@ static int get_profile(const plan_settings *s, plan_answer *a, weir_profile **pr
     if (weir_profile_get_report(*profile, &a->report, &err))
         return cli_error("'%s': %s", s->sample, err.message);
     a->has_report = true;
+    code = check_distinct(s, &a->report);
+    if (code != EXIT_DONE) return code;
     if (a->question.records < (double)a->report.records)
         a->question.records = (double)a->report.records;
     return EXIT_DONE;

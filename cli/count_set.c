@@ -157,13 +157,15 @@ static const char *usual_memory(const count_settings *s, count_part part) {
     return part == PART_INTEGERS ? "4M" : NULL;
 }
 
-static int put_memory(char *spec, const count_settings *s, count_part part, bool alone) {
+/* What was not given is that of a pane, if there is a window; of a group they are small, too. */
+static int put_usual_memory(char *spec, const count_settings *s, count_part part) {
     char own[SPEC_SIZE];
-    if (!s->memory) {
-        bool sized = s->error || s->sketch_count || s->window;
-        if (sized || spec_get(spec, "memory", own, sizeof own)) return EXIT_DONE;
-        return put(spec, "--memory", "memory", usual_memory(s, part));
-    }
+    bool sized = s->memory || s->error || s->sketch_count || (s->window && !s->group);
+    if (sized || spec_get(spec, "memory", own, sizeof own)) return EXIT_DONE;
+    return put(spec, "--memory", "memory", usual_memory(s, part));
+}
+
+static int put_memory(char *spec, const count_settings *s, count_part part, bool alone) {
     if (part == PART_SAMPLE || (!counts_weights(part) && !alone)) return EXIT_DONE;
     return put(spec, "--memory", "memory", s->memory);
 }
@@ -190,6 +192,7 @@ static int finish_spec(char *spec, const count_settings *s, count_part part, boo
         code = put(spec, "--weight", "counter", s->conservative ? "64" : "real");
     if (code == EXIT_DONE && (part == PART_KEYS || part == PART_SIGNED))
         code = put(spec, "--decay", "decay", s->decay);
+    if (code == EXIT_DONE) code = put_usual_memory(spec, s, part);
     if (code == EXIT_DONE) code = wrap_window(spec, s);
     if (code == EXIT_DONE) code = put_memory(spec, s, part, alone);
     return code;

@@ -33,6 +33,7 @@
 
 #define AUDIT_MEMORY (4u << 20)
 #define LOOK_EVERY (100 * 1000000LL) /* ns between looks at whether the filter is full */
+#define FULL_LEAST 0.25              /* below this fill it is not for want of room that keys go */
 #define TICK_MS 200                  /* so often a waiting run redraws its progress */
 
 /* How the loop ended. */
@@ -325,6 +326,12 @@ static void look_at_fill(dedup *d) {
         cli_warn("more keys came than the filter was made for: new records are now lost at a rate "
                  "of %s; give it more --memory",
                  weir_print_rate(now, info.fpr_now));
+        return;
+    }
+    if (info.fill < FULL_LEAST) {
+        cli_warn("the filter '%s' has begun to forget, as it does long before it is full: repeats "
+                 "may pass; 'recent' forgets nothing while the keys fit",
+                 info.name);
         return;
     }
     uint64_t memory = asked_memory(d, &info);

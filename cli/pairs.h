@@ -19,6 +19,7 @@
 #include "weir.h"
 
 enum { PAIRS_COLUMNS_MOST = 64 };
+#define PAIRS_SPLIT " \t,;|" /* what separates the items of a set, if nothing else is said */
 
 typedef enum { FROM_COLUMNS, FROM_SET, FROM_TEXT, FROM_COSINE } pairs_from;
 
@@ -44,7 +45,8 @@ typedef struct {
     const char *fields; /* --columns, --text or --set, as given; NULL: none */
     double similarity;  /* --jaccard or --cosine; 0: none */
     unsigned columns, threshold, group;
-    bool seeded; /* --seed was given */
+    bool formatted, split_given; /* --format, --split were given */
+    bool seeded;                 /* --seed was given */
     uint64_t seed;
     bool exact, ordered, json;
     const char *save, *plot, *folder;
@@ -60,6 +62,7 @@ int pairs_run(const pairs_settings *settings);
 typedef struct {
     const weir_pairs *pairs;
     const pairs_rows *rows;
+    bool trim; /* the items of a set */
 } row_context;
 uint8_t pairs_make_row(const void *context, const void *key, size_t length, uint64_t *words);
 
@@ -82,6 +85,10 @@ void pairs_side_release(pairs_side *side);
 /* Only a regular file gives the same when it is opened again; pipes and devices do not. */
 bool pairs_reads_once(const char *path);
 
+/* Does it hold a summary? What can be read only once holds records: a look at it would
+ * take their first bytes. */
+bool pairs_is_summary(const char *path);
+
 /* What is done with each batch of accepted records; nonzero stops. `records` points
  * to what the reader read, rows to their values. */
 typedef struct {
@@ -102,6 +109,10 @@ int pairs_load(pairs_side *side, const pairs_settings *s, const char *path);
 /* Let the settings be those with which a loaded summary was made; s->note is to be
  * freed. */
 void pairs_apply_note(pairs_settings *s, pairs_side *side);
+
+/* For the other side of a join: the same, but that the command line may say of its records
+ * how they are laid out. */
+void pairs_adopt(pairs_settings *s, pairs_side *side);
 
 /* --- pairs_examples.c --- */
 

@@ -105,7 +105,7 @@ static int take_batches(intake *in, accepted_fn *each, void *context) {
 
 int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *const *files,
                size_t file_count, uint64_t *dropped, accepted_fn *each, void *context) {
-    row_context rows = {pairs, &s->rows};
+    row_context rows = {pairs, &s->rows, s->in.in.trim};
     stream_options o = s->in.in;
     stream_error err;
     stream_progress p;
@@ -114,6 +114,7 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     o.row = pairs_make_row;
     o.hash_context = &rows;
     o.width = info.columns;
+    o.split_arrays = s->rows.from == FROM_SET;
     intake in = {.settings = s, .width = info.columns};
     if (stream_open(&in.reader, &o, files, file_count, &err) != STREAM_OK)
         return reading_error(s, &err);
@@ -308,11 +309,11 @@ static int stop_workers(filling *f, int code) {
  * a run can be repeated, and still two sides, or two parts, draw differently. */
 static uint64_t draw_for(const pairs_settings *s, const char *const *files, size_t count,
                          unsigned number) {
-    uint64_t h = s->seed * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
+    uint64_t h = s->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     for (size_t i = 0; i < count; i++)
         for (const char *c = files[i]; *c; c++)
             h = (h ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    return h;
+    return h + number * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* The memory that was asked for, and the length of the spec without it: it stands
@@ -373,8 +374,7 @@ bool pairs_reads_once(const char *path) {
     return !strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
-/* What can be read only once holds records: a look at it would take their first bytes. */
-static bool is_summary(const char *path) {
+bool pairs_is_summary(const char *path) {
     unsigned char mark[5];
     if (pairs_reads_once(path)) return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -401,7 +401,7 @@ static int fill_from_summaries(pairs_side *side, const pairs_settings *s, const 
 int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *files,
                size_t file_count, unsigned number, bool keep) {
     size_t summaries = 0;
-    for (size_t i = 0; i < file_count; i++) summaries += is_summary(files[i]);
+    for (size_t i = 0; i < file_count; i++) summaries += pairs_is_summary(files[i]);
     if (summaries && summaries < file_count)
         return cli_error("summaries and records cannot be read together");
     if (summaries && keep) return cli_error("--exact and --list need the records, not a summary");
@@ -420,19 +420,25 @@ void pairs_side_release(pairs_side *side) {
 
 /* ---- the note ----
  *
- * A line each: format, fields, case, trim, and what makes a row. */
+ * How the records of a summary were read, a line each: format, header, null, case, trim,
+ * and what makes a row of them. */
 
 static int write_note(const pairs_settings *s, char *note, size_t size) {
-    int n =
-        snprintf(note, size, "format %s\nfrom %d\ncase %d\ntrim %d\nparts %u\nsplit ", s->in.format,
-                 (int)s->rows.from, s->in.in.ignore_case, s->in.in.trim, s->rows.parts);
-    for (const char *c = s->rows.split; *c && n < (int)size - 3; c++)
-        n += snprintf(note + n, size - (size_t)n, "%02x", (unsigned char)*c);
+    const stream_options *in = &s->in.in;
+    int n = snprintf(note, size, "format=%s\n%s%s%s%sparts=%u\n", s->in.format,
+                     in->header ? "header=1\n" : "", in->terminator == 0 ? "null=1\n" : "",
+                     in->ignore_case ? "case=1\n" : "", in->trim ? "trim=1\n" : "", s->rows.parts);
+    if (s->rows.from == FROM_SET && n < (int)size) {
+        n += snprintf(note + n, size - (size_t)n, "split=");
+        for (const char *c = s->rows.split; *c && n < (int)size; c++)
+            n += snprintf(note + n, size - (size_t)n, "%02x", (unsigned char)*c);
+        if (n < (int)size) n += snprintf(note + n, size - (size_t)n, "\n");
+    }
     for (unsigned i = 0; i < s->rows.parts && n < (int)size; i++)
         if (s->rows.round[i] > 0)
-            n += snprintf(note + n, size - (size_t)n, "\nround %u %.17g", i, s->rows.round[i]);
+            n += snprintf(note + n, size - (size_t)n, "round=%u %.17g\n", i, s->rows.round[i]);
     if (s->fields && n < (int)size)
-        n += snprintf(note + n, size - (size_t)n, "\nfields %s", s->fields);
+        n += snprintf(note + n, size - (size_t)n, "fields=%s\n", s->fields);
     return n < (int)size ? n : -1;
 }
 
@@ -460,7 +466,7 @@ static void read_split(pairs_rows *rows, const char *hex) {
 }
 
 static void read_note_line(pairs_settings *s, char *line) {
-    char *value = strchr(line, ' ');
+    char *value = strchr(line, '=');
     stream_error ignored;
     if (!value) return;
     *value++ = 0;
@@ -469,8 +475,8 @@ static void read_note_line(pairs_settings *s, char *line) {
     if (!strcmp(line, "format")) {
         s->in.format = value;
         stream_parse_format(value, &s->in.in.format, &s->in.in.record_size, &ignored);
-        s->rows.json = s->in.in.format == STREAM_JSON;
-    } else if (!strcmp(line, "from")) s->rows.from = (pairs_from)(atoi(value) & 3);
+    } else if (!strcmp(line, "header")) s->in.in.header = atoi(value);
+    else if (!strcmp(line, "null")) s->in.in.terminator = atoi(value) ? 0 : '\n';
     else if (!strcmp(line, "case")) s->in.in.ignore_case = atoi(value);
     else if (!strcmp(line, "trim")) s->in.in.trim = atoi(value);
     else if (!strcmp(line, "parts")) s->rows.parts = (unsigned)atoi(value) % 65;
@@ -478,6 +484,15 @@ static void read_note_line(pairs_settings *s, char *line) {
     else if (!strcmp(line, "fields")) s->fields = value;
     else if (!strcmp(line, "round") && sscanf(value, "%u %lf", &part, &step) == 2 && part < 64)
         s->rows.round[part] = step;
+}
+
+/* What values are made from, by the spec of a summary. */
+static pairs_from from_of(const char *spec) {
+    static const char *const names[] = {"columns", "set", "text", "cosine"};
+    char from[16];
+    for (size_t i = 0; spec_get(spec, "from", from, sizeof from) && i < 4; i++)
+        if (!strcmp(from, names[i])) return (pairs_from)i;
+    return FROM_COLUMNS;
 }
 
 void pairs_apply_note(pairs_settings *s, pairs_side *side) {
@@ -488,6 +503,7 @@ void pairs_apply_note(pairs_settings *s, pairs_side *side) {
     weir_pairs_spec(side->pairs, spec, sizeof spec);
     s->columns = info.columns;
     s->threshold = info.threshold;
+    s->rows.from = from_of(spec);
     if (spec_get(spec, "group", group, sizeof group)) s->group = (unsigned)atoi(group);
     s->note = side->note ? strdup(side->note) : NULL;
     for (char *line = s->note, *next; line; line = next) {
@@ -495,30 +511,96 @@ void pairs_apply_note(pairs_settings *s, pairs_side *side) {
         if (next) *next++ = 0;
         read_note_line(s, line);
     }
+    s->rows.json = s->in.in.format == STREAM_JSON && s->rows.parts > 0;
 }
 
-/* Does a summary agree with what the command line says? In a join the other side may call
- * its columns otherwise. */
-static int check_asked(const pairs_side *side, const pairs_settings *s, const char *path) {
+/* The spec of a summary for another like it, which draws for itself and has its own memory. */
+static void adopt_spec(pairs_settings *s, const weir_pairs *pairs) {
+    static const char *const own[] = {"draw", "memory"};
+    char saved[SPEC_SIZE], memory[64], seed[32];
+    bool asked = spec_get(s->maker, "memory", memory, sizeof memory);
+    weir_pairs_spec(pairs, saved, sizeof saved);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) spec_drop(saved, own[i]);
+    snprintf(s->maker, sizeof s->maker, "%.900s%s%s", saved, asked ? ",memory=" : "",
+             asked ? memory : "");
+    if (spec_get(saved, "seed", seed, sizeof seed)) s->seed = strtoull(seed, NULL, 0);
+}
+
+void pairs_adopt(pairs_settings *s, pairs_side *side) {
+    pairs_settings given = *s;
+    pairs_apply_note(s, side);
+    if (given.formatted) {
+        s->in.format = given.in.format;
+        s->in.in.format = given.in.in.format;
+        s->in.in.record_size = given.in.in.record_size;
+        s->in.in.header = given.in.in.header;
+        s->in.in.terminator = given.in.in.terminator;
+    }
+    if (given.fields) {
+        s->fields = given.fields;
+        s->rows.parts = given.rows.parts;
+    }
+    s->rows.json = s->in.in.format == STREAM_JSON && s->rows.parts > 0;
+    s->in.in.key = s->rows.parts ? s->fields : NULL;
+    adopt_spec(s, side->pairs);
+}
+
+static int contradicts(const char *path, const char *own, const char *asked) {
+    return cli_error("'%s' was made %s, not %s; leave out the option, or make it anew from the "
+                     "records",
+                     path, own, asked);
+}
+
+/* Does the note of a summary agree with what the command line says of records? In a join
+ * the other side may have another format, and call its columns otherwise. */
+static int check_note(const pairs_settings *s, const pairs_settings *noted, const char *path) {
+    char own[1024], asked[1024];
+    bool words = noted->rows.from == FROM_TEXT || noted->rows.from == FROM_COSINE;
+    bool rounded = false, alike = true;
+    for (unsigned i = 0; i < PAIRS_COLUMNS_MOST; i++) {
+        rounded |= s->rows.round[i] > 0;
+        alike &= s->rows.round[i] == noted->rows.round[i];
+    }
+    snprintf(own, sizeof own, "of '%.1000s'", noted->fields ? noted->fields : "");
+    snprintf(asked, sizeof asked, "of '%.1000s'", s->fields ? s->fields : "");
+    if (s->question != ASK_JOIN && s->fields && noted->fields && strcmp(own, asked) != 0)
+        return contradicts(path, own, asked);
+    snprintf(own, sizeof own, "with --format %.100s", noted->in.format);
+    if (s->question != ASK_JOIN && s->formatted && strcmp(s->in.format, noted->in.format) != 0)
+        return contradicts(path, own, s->in.format);
+    if (s->in.in.ignore_case && !noted->in.in.ignore_case && !words)
+        return contradicts(path, "without --ignore-case", "with it");
+    if (s->in.in.trim && !noted->in.in.trim && !words)
+        return contradicts(path, "without --trim", "with it");
+    if (s->split_given && strcmp(s->rows.split, noted->rows.split) != 0)
+        return contradicts(path, "with another --split", "with this");
+    if (rounded && !alike) return contradicts(path, "with another --round", "with this");
+    return EXIT_DONE;
+}
+
+/* Does its spec agree with what the command line says of the summary? */
+static int check_spec(const pairs_side *side, const pairs_settings *s, const char *path) {
     static const char *const names[] = {"columns", "threshold", "sample",  "method", "width",
                                         "depth",   "counter",   "repeats", "from",   "shingle",
                                         "unit",    "group",     "seed"};
-    char saved[SPEC_SIZE], asked[64], own[64];
-    const char *fields = side->note ? strstr(side->note, "\nfields ") : NULL;
-    if (s->fields && fields && s->question != ASK_JOIN &&
-        strcmp(s->fields, fields + strlen("\nfields ")) != 0)
-        return cli_error(
-            "'%s' was made of '%s', not of '%s'; leave out the option, or make it anew", path,
-            fields + strlen("\nfields "), s->fields);
+    char saved[SPEC_SIZE], asked[64], own[64], made[160];
     weir_pairs_spec(side->pairs, saved, sizeof saved);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (spec_get(s->asked, names[i], asked, sizeof asked) &&
             spec_get(saved, names[i], own, sizeof own) &&
-            !spec_same_value("pairs", names[i], asked, own))
-            return cli_error("'%s' was made with %s=%s, not %s; leave out the option, or make it "
-                             "anew from the records",
-                             path, names[i], own, asked);
+            !spec_same_value("pairs", names[i], asked, own)) {
+            snprintf(made, sizeof made, "with %s=%s", names[i], own);
+            return contradicts(path, made, asked);
+        }
     return EXIT_DONE;
+}
+
+static int check_asked(pairs_side *side, const pairs_settings *s, const char *path) {
+    pairs_settings noted = {.in = reading_defaults(), .rows = {.split = PAIRS_SPLIT}};
+    pairs_apply_note(&noted, side);
+    int code = noted.note ? check_note(s, &noted, path) : EXIT_DONE;
+    free(noted.note);
+    return code == EXIT_DONE ? check_spec(side, s, path) : code;
 }
 
 int pairs_load(pairs_side *side, const pairs_settings *s, const char *path) {
@@ -533,6 +615,10 @@ int pairs_load(pairs_side *side, const pairs_settings *s, const char *path) {
     weir_snapshot_free(snapshot);
     if (!side->pairs)
         return cli_error("'%s' holds no summary of pairs; `weir pairs --save` makes one", path);
+    if (side->note && strncmp(side->note, "format=", strlen("format=")) != 0)
+        return cli_error("'%s' does not say in a way known here how its records were read; make it "
+                         "anew from them",
+                         path);
     weir_pairs_get_info(side->pairs, &info);
     side->records = info.records;
     side->loaded = true;

@@ -2,7 +2,7 @@
  *
  * The reader hands over a key as keys.c of the stream layer puts it together:
  * one part as it is, several each with its length before it; JSON values with a
- * letter for their type first. Here it is cut into fields again: columns,
+ * letter for their type first, arrays as their elements. Here it is cut into fields again: columns,
  * rounded where they are numbers; the items of a set; a text.
  */
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct {
     const pairs_rows *rows;
     weir_field fields[ITEMS_MOST];
     size_t count;
-    bool full;
+    bool trim, full;
 } field_list;
 
 static void add_field(field_list *list, const unsigned char *bytes, size_t length) {
@@ -23,39 +23,37 @@ static void add_field(field_list *list, const unsigned char *bytes, size_t lengt
     else list->full = true;
 }
 
+static uint32_t length_at(const unsigned char *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
 /* ---- items of a set ---- */
+
+static bool is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static void add_item(field_list *list, const unsigned char *item, const unsigned char *end) {
+    while (list->trim && item < end && is_space(*item)) item++;
+    while (list->trim && item < end && is_space(end[-1])) end--;
+    if (end > item) add_field(list, item, (size_t)(end - item));
+}
 
 static void split_items(field_list *list, const unsigned char *at, size_t length) {
     const unsigned char *end = at + length, *item = at;
     for (; at <= end; at++) {
         if (at < end && !strchr(list->rows->split, (char)*at)) continue;
-        if (at > item) add_field(list, item, (size_t)(at - item));
+        add_item(list, item, at);
         item = at + 1;
     }
 }
 
-/* The elements of a JSON array, which comes without white space. */
-static void split_array(field_list *list, const unsigned char *at, size_t length) {
-    const unsigned char *end = at + length, *item = at;
-    unsigned depth = 0;
-    bool quoted = false;
-    for (; at <= end; at++) {
-        bool outside = at == end || (!quoted && depth == 0 && *at == ',');
-        if (outside) {
-            if (at > item) add_field(list, item, (size_t)(at - item));
-            item = at + 1;
-            continue;
-        }
-        if (quoted && *at == '\\') at++;
-        else if (*at == '"') quoted = !quoted;
-        else if (!quoted && (*at == '[' || *at == '{')) depth++;
-        else if (!quoted && (*at == ']' || *at == '}') && depth) depth--;
-    }
+/* The elements of a JSON array, each with its length before it. */
+static void add_elements(field_list *list, const unsigned char *at, size_t length) {
+    for (const unsigned char *end = at + length; end - at >= 4; at += 4 + length_at(at))
+        add_item(list, at + 4, at + 4 + length_at(at));
 }
 
 static void add_items(field_list *list, const unsigned char *bytes, size_t length) {
-    if (list->rows->json && length >= 3 && bytes[0] == 'a')
-        split_array(list, bytes + 2, length - 3); /* past the letter, without brackets */
+    if (list->rows->json && length && bytes[0] == 'l') add_elements(list, bytes + 1, length - 1);
     else if (list->rows->json && length) split_items(list, bytes + 1, length - 1);
     else split_items(list, bytes, length);
 }
@@ -73,10 +71,6 @@ static void add_part(field_list *list, size_t part, const unsigned char *bytes, 
     else add_field(list, bytes, length);
 }
 
-static uint32_t length_at(const unsigned char *p) {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 uint8_t pairs_make_row(const void *context, const void *key, size_t length, uint64_t *words) {
     const row_context *c = context;
     char rounded[PAIRS_COLUMNS_MOST][40];
@@ -84,6 +78,7 @@ uint8_t pairs_make_row(const void *context, const void *key, size_t length, uint
     field_list list;
     list.rows = c->rows;
     list.count = 0;
+    list.trim = c->trim;
     list.full = false;
     if (c->rows->parts < 2) add_part(&list, 0, at, length, rounded[0]);
     for (size_t part = 0; c->rows->parts > 1 && end - at >= 4; part++) {

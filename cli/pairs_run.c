@@ -41,14 +41,20 @@ static int answer(const pairs_settings *s, pairs_side *sides, size_t count,
     return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
 }
 
-/* Both sides of a join must hash alike, so the seed is settled once. */
-static int fill_sides(const pairs_settings *s, pairs_side *sides, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        size_t files = s->question == ASK_SELF ? s->in.file_count : 1;
+/* Both sides of a join must be made alike: the seed is settled once, and a summary, which
+ * comes first then, says how the records of the other side are read. */
+static int fill_sides(pairs_settings *s, pairs_side *sides, size_t count) {
+    bool second = count > 1 && pairs_is_summary(s->in.files[1]);
+    bool mixed = count > 1 && pairs_is_summary(s->in.files[0]) != second;
+    size_t files = s->question == ASK_SELF ? s->in.file_count : 1;
+    for (size_t n = 0; n < count; n++) {
+        size_t i = mixed && second ? 1 - n : n;
         int code = pairs_fill(&sides[i], s, s->in.files + i, files, (unsigned)i, s->exact);
         if (code == EXIT_DONE) code = check_records(s, &sides[i], i);
         if (code != EXIT_DONE) return code;
+        if (mixed && sides[i].loaded) pairs_adopt(s, &sides[i]);
     }
+    if (sides[0].loaded && !mixed) pairs_apply_note(s, &sides[0]);
     return EXIT_DONE;
 }
 
@@ -68,7 +74,6 @@ static int count_pairs(const pairs_settings *given) {
     pairs_examples examples = {0};
     int64_t started = clock_now(CLOCK_MONOTONIC);
     int code = fill_sides(s, sides, count);
-    if (code == EXIT_DONE && sides[0].loaded) pairs_apply_note(s, &sides[0]);
     if (code == EXIT_DONE) code = answer(s, sides, count, &out);
     if (code == EXIT_DONE && s->save) code = pairs_save(s, &sides[0]);
     if (code == EXIT_DONE) code = list_examples(s, sides, count, &examples);

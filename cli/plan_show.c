@@ -75,7 +75,7 @@ static void show_stream(const plan_settings *s, const plan_answer *a) {
     const weir_plan_question *q = &a->question;
     if (a->has_report) {
         show_sample(a);
-        if (q->records > 1.05 * (double)a->report.covered)
+        if (q->records > PLAN_LONGER * (double)a->report.covered)
             printf("taken on  to %s records: gaps up to half of the sample as measured, longer\n"
                    "          ones by how distinct keys grow; filters forget by distance as in a\n"
                    "          replay of the sample, as crowded as the whole stream will be\n",

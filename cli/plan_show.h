@@ -6,6 +6,7 @@
 #include "weir.h"
 
 enum { PLAN_CHOICES = 64, PLAN_POINTS = 9, PLAN_CURVES = 3, PLAN_WORDS = 2048 };
+#define PLAN_LONGER 1.05 /* times a sample: by less it is the whole stream */
 
 typedef struct {
     reading from;

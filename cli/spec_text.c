@@ -63,6 +63,17 @@ bool spec_get(const char *spec, const char *name, char *value, size_t size) {
     return false;
 }
 
+void spec_drop(char *spec, const char *name) {
+    char *at = spec + (first_pair(spec) - spec);
+    while (*at) {
+        size_t length = pair_length(at), n = strlen(name);
+        char *next = at + length + (at[length] == ',');
+        if (strncmp(at, name, n) != 0 || at[n] != '=') at = next;
+        else if (*next) memmove(at, next, strlen(next) + 1);
+        else at[-1] = 0, at[0] = 0;
+    }
+}
+
 const char *spec_window_option(const char *spec) {
     char kind[64];
     kind_name(spec, kind, sizeof kind);
@@ -105,6 +116,27 @@ static bool kind_exists(const char *kind) {
 
 /* --- putting together --------------------------------------------------------------- */
 
+/* A filter that has no window itself may have one in the filters inside: of those that can
+ * have one, name the first that it takes. */
+static int refuse_option(const char *kind, const spec_addition *a) {
+    static const char *const inside[] = {"recent:window", "window:length"};
+    char inner[SPEC_SIZE], spec[2 * SPEC_SIZE];
+    weir_error err;
+    for (size_t i = 0; find_option(kind, "of") && i < sizeof inside / sizeof *inside; i++) {
+        weir_filter *filter;
+        snprintf(inner, sizeof inner, "%s:of=(%s=%s)", kind, inside[i], a->value);
+        snprintf(spec, sizeof spec, "%s,memory=16M", inner);
+        if (weir_filter_new(&filter, spec, &err) != WEIR_OK) continue;
+        weir_filter_free(filter);
+        return cli_error("%s belongs to the filters inside '%s'; write --filter '%s'", a->flag,
+                         kind, inner);
+    }
+    return cli_error("%s %s does not go with the filter '%s'%s%s; leave out --filter, or take "
+                     "--filter window",
+                     a->flag, a->value, kind, find_option(kind, "of") ? ": " : "",
+                     find_option(kind, "of") ? err.message : "");
+}
+
 static int fold_one(char *out, const char *spec, const char *kind, const spec_addition *a) {
     char own[SPEC_SIZE];
     if (spec_get(spec, a->name, own, sizeof own)) {
@@ -112,10 +144,7 @@ static int fold_one(char *out, const char *spec, const char *kind, const spec_ad
         return cli_error("%s %s and %s=%s in --filter '%s' disagree; give it once", a->flag,
                          a->value, a->name, own, spec);
     }
-    if (kind_exists(kind) && !find_option(kind, a->name))
-        return cli_error("%s does not go with the filter '%s', which has no '%s'; see 'weir help "
-                         "filters'",
-                         a->flag, kind, a->name);
+    if (kind_exists(kind) && !find_option(kind, a->name)) return refuse_option(kind, a);
     if (strpbrk(a->value, ",=:")) return cli_error("%s cannot be '%s'", a->flag, a->value);
     size_t used = strlen(out);
     int n = snprintf(out + used, SPEC_SIZE - used, "%c%s=%s", strchr(out, ':') ? ',' : ':', a->name,

@@ -21,6 +21,9 @@ int spec_fold(char out[SPEC_SIZE], const char *spec, const spec_addition *additi
 /* The value of an option in a spec; false if it does not name it. */
 bool spec_get(const char *spec, const char *name, char *value, size_t size);
 
+/* Take an option out of a spec, if it is there. */
+void spec_drop(char *spec, const char *name);
+
 /* The window of a spec and whether repeats renew it; false if it has none. The filter
  * `window` calls it `length`, and `growing` has it in the spec of the filters inside. */
 bool spec_window(const char *spec, char *value, size_t size, bool *renew);

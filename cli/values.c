@@ -3,6 +3,9 @@
 
 #include "cli.h"
 #include "opts.h"
+#include "spec_text.h"
+
+enum { COUNT_EXAMPLE = 10000000 }; /* that which the parser of counts gives */
 
 int value_bad(const char *flag, const weir_error *err) {
     return cli_error("%s: %s", flag, err->message);
@@ -13,8 +16,9 @@ int value_number(const char *flag, const char *text, uint64_t low, uint64_t high
     weir_error err;
     weir_status status =
         is_size ? weir_parse_size(text, value, &err) : weir_parse_count(text, value, &err);
-    if (status != WEIR_OK) return value_bad(flag, &err);
-    if (*value >= low && *value <= high) return EXIT_DONE;
+    bool small = !is_size && high < COUNT_EXAMPLE; /* then its example would be wrong, too */
+    if (status != WEIR_OK && !small) return value_bad(flag, &err);
+    if (status == WEIR_OK && *value >= low && *value <= high) return EXIT_DONE;
     char a[32], b[32];
     if (is_size) weir_print_size(a, low), weir_print_size(b, high);
     else weir_print_count(a, (double)low), weir_print_count(b, (double)high);
@@ -35,6 +39,20 @@ int value_span(const char *flag, const char *text, int64_t low, int64_t *value) 
     if (*value >= low) return EXIT_DONE;
     return cli_error("%s cannot be '%s'; it is at least %s", flag, text,
                      weir_print_duration(least, low));
+}
+
+int value_window(const char *flag, const char *text, int64_t least, int64_t *value, bool *is_time) {
+    uint64_t records;
+    weir_error err;
+    *is_time = spec_is_duration(text);
+    if (*is_time) return value_span(flag, text, least, value);
+    if (weir_parse_count(text, &records, &err) != WEIR_OK)
+        return cli_error("%s: '%s' is neither a number of records such as 10M nor a time such as "
+                         "10m",
+                         flag, text);
+    int code = value_number(flag, text, 1, UINT64_C(1) << 60, false, &records);
+    *value = (int64_t)records;
+    return code;
 }
 
 int value_choice(const char *names, const char *value) {

@@ -14,6 +14,9 @@ int value_number(const char *flag, const char *text, uint64_t low, uint64_t high
 int value_rate(const char *flag, const char *text, double *value); /* between 0 and 1 */
 int value_span(const char *flag, const char *text, int64_t low, int64_t *value);
 
+/* A time of at least so many nanoseconds, or a number of records. */
+int value_window(const char *flag, const char *text, int64_t least, int64_t *value, bool *is_time);
+
 /* Place of a word in "a|b|c"; the parser has checked that it is there. */
 int value_choice(const char *names, const char *value);
 

@@ -237,13 +237,15 @@ WEIR_API weir_status weir_filter_merge(weir_filter *into, const weir_filter *fro
 typedef struct {
     const char *name;     /* of the kind: "recent" */
     uint64_t seed;        /* the seed in use, drawn or given */
-    uint64_t memory;      /* bytes held by the filter: its cells and a few KiB of tables */
+    uint64_t memory;      /* bytes held by the filter: its cells, and tables of at most 8K, for
+                           * each of its sites if it has any */
     uint64_t offered;     /* keys offered since creation or clear */
     uint64_t seen;        /* of these, called SEEN */
     double fill;          /* share of the cells in use, 0 to 1 */
     double fpr_bound;     /* the bound that was asked for */
     double fpr_now;       /* false positive rate of the next new key, from the fill */
-    bool overfull;        /* it has begun to forget, or (bloom) is over its capacity */
+    bool overfull;        /* it has begun to forget (where chance decides: is expected to have
+                           * lost a key), or (bloom) is over its capacity */
     bool uses_importance; /* it looks at the importances of a batch, or a filter in it does */
 } weir_filter_info;
 

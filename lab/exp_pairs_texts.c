@@ -51,8 +51,10 @@ static bool add_text(texts *t, const char *text, size_t length) {
 
 /* The second column of a CSV file, without its first line. */
 static weir_status read_csv(lab_unit *unit, const char *name, texts *out) {
-    char path[512], field[4096];
-    snprintf(path, sizeof path, "%s/er/%s", lab_data_dir(), name);
+    char path[512], within[64], field[4096];
+    snprintf(within, sizeof within, "er/%s", name);
+    weir_status status = lab_data_path(path, sizeof path, within, &unit->error);
+    if (status) return status;
     FILE *file = fopen(path, "r");
     if (!file) return lab_fail(unit, WEIR_ERR_IO, "cannot open '%s'", path);
     size_t column = 0, line = 0, used = 0;

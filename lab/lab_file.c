@@ -20,10 +20,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#ifndef LAB_DATA_DIR
-#define LAB_DATA_DIR "../shared/data"
-#endif
-
 static const lab_real reals[] = {
     {"weblog", "weblog.log.zst", {1, 1, 7, ' ', 0}},
     {"repo_urls", "repo_urls.txt.zst", {0, 0, 0, '\t', 0}},
@@ -57,11 +53,6 @@ const lab_real *lab_real_find(const char *name) {
     for (size_t i = 0; i < REALS; i++)
         if (!strcmp(reals[i].name, name)) return &reals[i];
     return NULL;
-}
-
-const char *lab_data_dir(void) {
-    const char *dir = getenv("WEIR_DATA");
-    return dir && *dir ? dir : LAB_DATA_DIR;
 }
 
 static weir_status fail(weir_error *err, weir_status code, const char *path, const char *why) {
@@ -276,8 +267,8 @@ weir_status lab_file_new(lab_file **out, const char *path, const lab_recipe *rec
 
 weir_status lab_real_open(lab_file **out, const lab_real *real, weir_error *err) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", lab_data_dir(), real->file);
-    return lab_file_new(out, path, &real->recipe, err);
+    weir_status status = lab_data_path(path, sizeof path, real->file, err);
+    return status ? status : lab_file_new(out, path, &real->recipe, err);
 }
 
 void lab_file_free(lab_file *f) {

@@ -17,7 +17,7 @@ typedef struct {
     int pages;
 } lab_recipe;
 
-/* A real stream by name: its file in lab_data_dir() and its recipe. */
+/* A real stream by name: its file, in the folder of lab_data_path(), and its recipe. */
 typedef struct {
     const char *name, *file;
     lab_recipe recipe;

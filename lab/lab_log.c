@@ -19,8 +19,10 @@ void lab_log_close(lab_log *log) {
 
 static weir_status read_column(lab_unit *unit, const char *file, const char *columns,
                                uint64_t **ids, size_t *count) {
-    char spec[512];
-    snprintf(spec, sizeof spec, "file:path=%s/%s,columns=%s", lab_data_dir(), file, columns);
+    char path[400], spec[512];
+    weir_status status = lab_data_path(path, sizeof path, file, &unit->error);
+    if (status) return status;
+    snprintf(spec, sizeof spec, "file:path=%s,columns=%s", path, columns);
     return lab_stream_collect(ids, count, spec, unit->seed, &unit->error);
 }
 

@@ -26,7 +26,7 @@
  *     file:path=,columns=,split=   the lines of a file or some columns of them
  *                                  (2-5, 1+7, or 0 for the whole line), split by
  *                                  tab (default) or space; zstd is recognised
- *     weblog, repo_urls, ...       the real streams by name, from lab_data_dir();
+ *     weblog, repo_urls, ...       the real streams by name, from lab_data_path();
  *                                  block_requests is tagged with its sizes
  */
 #ifndef LAB_STREAM_H
@@ -76,8 +76,9 @@ uint64_t lab_stream_universe(const lab_stream *stream);
 /* Name i of the real streams, NULL past the last. */
 const char *lab_stream_real_name(size_t i);
 
-/* Where the real streams are: $WEIR_DATA, or the folder chosen at compile time. */
-const char *lab_data_dir(void);
+/* The path of a file among the real streams: in $WEIR_DATA, or in a folder shared/data
+ * above that of the program. WEIR_ERR_IO if there is no such folder. */
+weir_status lab_data_path(char *path, size_t size, const char *file, weir_error *err);
 
 /* Read a whole stream into one array; the caller frees it. */
 weir_status lab_stream_collect(uint64_t **ids, size_t *count, const char *spec, uint64_t seed,

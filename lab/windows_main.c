@@ -118,10 +118,11 @@ static bool read_log_line(char *line, uint64_t *id, int64_t *when) {
 /* The web log with its own times, and a day for a window. */
 static bool read_timed_log(stream *s) {
     enum { MOST = 300000 };
-    char command[512], line[16384];
+    char path[400], command[512], line[16384];
     memset(s, 0, sizeof *s);
     snprintf(s->name, sizeof s->name, "weblog, 1 day");
-    snprintf(command, sizeof command, "zstd -dcq '%s/weblog.log.zst' 2>/dev/null", lab_data_dir());
+    lab_data_path(path, sizeof path, "weblog.log.zst", NULL);
+    snprintf(command, sizeof command, "zstd -dcq '%s' 2>/dev/null", path);
     FILE *file = popen(command, "r");
     uint64_t *ids = must(calloc(MOST, sizeof *ids));
     s->times = must(malloc(MOST * sizeof *s->times));

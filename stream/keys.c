@@ -172,6 +172,10 @@ static bool whole_keys(stream_keyer *k, stream_block *block, size_t first) {
  * Several parts
  * ------------------------------------------------------------------------ */
 
+static void put_length(unsigned char *to, size_t length) {
+    for (int i = 0; i < 4; i++) to[i] = (unsigned char)(length >> (8 * i));
+}
+
 /* Leave room for a part's length; returns where. */
 static size_t open_part(stream_keyer *k) {
     size_t at = k->key.length;
@@ -181,8 +185,7 @@ static size_t open_part(stream_keyer *k) {
 
 static void close_part(stream_keyer *k, size_t at) {
     if (k->plan->key_count < 2) return;
-    uint32_t n = (uint32_t)(k->key.length - at - 4);
-    for (int i = 0; i < 4; i++) k->key.bytes[at + (size_t)i] = (unsigned char)(n >> (8 * i));
+    put_length(k->key.bytes + at, k->key.length - at - 4);
 }
 
 static bool add_bytes(stream_keyer *k, uint32_t part, const unsigned char *p, size_t length) {
@@ -308,21 +311,66 @@ static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
  * JSON
  * ------------------------------------------------------------------------ */
 
-/* Strings obey trim, skip and fold like other parts; the tag stays. */
-static bool add_json(stream_keyer *k, uint32_t part, const unsigned char *text, size_t length) {
+/* Append the canonical spelling of a value; strings obey trim, skip and fold like other parts. */
+static inline bool spell(stream_keyer *k, bool first, const unsigned char *text, size_t length) {
     const key_plan *plan = k->plan;
-    if (!stream__buffer_reserve(&k->key, 4)) return false;
-    size_t at = open_part(k), start = k->key.length;
+    size_t start = k->key.length;
     if (!stream__json_canonical(text, length, &k->key)) return false;
     if (k->key.bytes[start] == 's' && (plan->trim || plan->fold || plan->skip_prefix)) {
         unsigned char *value = k->key.bytes + start + 1;
         const unsigned char *p = value;
         size_t n = k->key.length - start - 1;
-        narrow(plan, part == 0, &p, &n);
+        narrow(plan, first, &p, &n);
         memmove(value, p, n);
         if (plan->fold) fold(value, n);
         k->key.length = start + 1 + n;
     }
+    return true;
+}
+
+/* An element behind its length: a string as it is, another value as it was written. */
+static bool add_element(stream_keyer *k, const unsigned char *text, size_t length) {
+    if (!stream__buffer_reserve(&k->key, length + 4)) return false;
+    size_t at = k->key.length, start = at + 4;
+    k->key.length = start;
+    if (*text == '"') {
+        if (!spell(k, false, text, length)) return false;
+        memmove(k->key.bytes + start, k->key.bytes + start + 1, k->key.length - start - 1);
+        k->key.length--; /* the tag */
+    } else {
+        memcpy(k->key.bytes + start, text, length);
+        k->key.length += length;
+    }
+    put_length(k->key.bytes + at, k->key.length - start);
+    return true;
+}
+
+/* The elements of an array, one after the other, behind a tag. */
+static bool add_array(stream_keyer *k, const unsigned char *text, size_t length) {
+    k->value.length = 0;
+    if (!stream__json_canonical(text, length, &k->value)) return false;
+    if (!stream__buffer_reserve(&k->key, 1)) return false;
+    k->key.bytes[k->key.length++] = 'l';
+    const unsigned char *at = k->value.bytes + 2, *end = k->value.bytes + k->value.length - 1;
+    unsigned depth = 0;
+    bool quoted = false;
+    for (const unsigned char *item = at; at <= end; at++) {
+        if (at == end || (!quoted && depth == 0 && *at == ',')) {
+            if (at > item && !add_element(k, item, (size_t)(at - item))) return false;
+            item = at + 1;
+        } else if (quoted && *at == '\\') at++;
+        else if (*at == '"') quoted = !quoted;
+        else if (!quoted && (*at == '[' || *at == '{')) depth++;
+        else if (!quoted && (*at == ']' || *at == '}')) depth--;
+    }
+    return true;
+}
+
+static bool add_json(stream_keyer *k, uint32_t part, const unsigned char *text, size_t length) {
+    if (!stream__buffer_reserve(&k->key, 4)) return false;
+    size_t at = open_part(k);
+    bool split = k->plan->split_arrays && *text == '[';
+    if (!(split ? add_array(k, text, length) : spell(k, part == 0, text, length))) return false;
     close_part(k, at);
     return true;
 }

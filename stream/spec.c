@@ -351,6 +351,7 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->format = o->format;
     plan->trim = o->trim;
     plan->fold = o->ignore_case;
+    plan->split_arrays = o->split_arrays;
     plan->skip_prefix = o->key_skip_prefix;
     plan->filter = o->filter;
     plan->sketch = o->sketch;

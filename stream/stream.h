@@ -166,9 +166,11 @@ typedef struct {
      * one by one: `row` is given the bytes that would have been hashed, where several parts
      * have each its length before it in four bytes, the lowest first. It returns
      * STREAM_RECORD_OK, STREAM_MISSING (nothing in it) or STREAM_BAD (too much); any thread
-     * may call it. */
+     * may call it. With split_arrays a JSON array is `l` and its elements, each with its length
+     * before it: strings trimmed and folded like others, other values as they are written. */
     uint8_t (*row)(const void *context, const void *key, size_t length, uint64_t *words);
     size_t width;
+    bool split_arrays;
 
     unsigned threads;      /* in all, the caller's included; default 1, more than 8 are as 8 */
     unsigned consumers;    /* of these, so many take batches: stream_take(); default 1 */

@@ -173,7 +173,7 @@ typedef struct {
     stream_format format;
     bool by_parts; /* else the whole record */
     bool timed, numbered, labelled;
-    bool trim, fold;
+    bool trim, fold, split_arrays;
     size_t skip_prefix;
     uint32_t key_count; /* parts of the key; then come time, number and label, if wanted */
     uint32_t part_count;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT_EXAMPLE 10e6 /* that which the parser of counts gives */
+
 /* A spec being read. */
 typedef struct {
     const weir__tables *tables;
@@ -116,6 +118,24 @@ static weir_status read_whole(const weir_option *o, const char *text, weir__valu
     return status;
 }
 
+/* What is no number of its type: say what would be one, for this very option. */
+static weir_status not_a_number(spec_reader *r, const weir_option *o, const char *text,
+                                int64_t offset, weir_status status) {
+    char reason[sizeof r->err->message];
+    if (!r->err) return status;
+    memcpy(reason, r->err->message, sizeof reason);
+    offset += r->err->offset;
+    if (o->type == WEIR_OPT_SPAN && !has_time_unit(text))
+        return weir__fail(r->err, status, offset,
+                          "%s: '%.40s' is neither a number of records such as 10M nor a time such "
+                          "as 10m",
+                          o->name, text);
+    if (o->type == WEIR_OPT_COUNT && o->high < COUNT_EXAMPLE)
+        return weir__fail(r->err, status, offset, "%s: '%.40s' is not a count from %.15g to %.15g",
+                          o->name, text, o->low, o->high);
+    return weir__fail(r->err, status, offset, "%s: %.300s", o->name, reason);
+}
+
 /* `(...)`, balanced and not empty. */
 static weir_status read_nested(spec_reader *r, const weir_option *o, const char *text,
                                int64_t offset, weir__value *value) {
@@ -154,12 +174,8 @@ static weir_status read_value(spec_reader *r, const weir_option *o, const char *
                                 : (double)value->whole >= o->low && (double)value->whole <= o->high;
     }
     if (status == WEIR_OK && !inside) return out_of_range(r, o, offset, text);
-    if (status != WEIR_OK && r->err && o->type < WEIR_OPT_CHOICE) {
-        char reason[sizeof r->err->message];
-        memcpy(reason, r->err->message, sizeof reason);
-        return weir__fail(r->err, status, offset + r->err->offset, "%s: %.300s", o->name, reason);
-    }
-    return status;
+    bool is_number = o->type < WEIR_OPT_CHOICE;
+    return status == WEIR_OK || !is_number ? status : not_a_number(r, o, text, offset, status);
 }
 
 static weir_status read_option(spec_reader *r, weir__value *values, char *word) {
@@ -168,7 +184,8 @@ static weir_status read_option(spec_reader *r, weir__value *values, char *word) 
     char *equals = strchr(word, '=');
     if (!equals || equals == word || !equals[1])
         return weir__fail(r->err, WEIR_ERR_SPEC, offset,
-                          "'%.40s' in the spec is not of the form option=value", word);
+                          "'%.40s' in the spec is not of the form option=value, such as memory=64M",
+                          word);
     *equals = 0;
     for (size_t i = 0; weir__table_at(tables, i)->name; i++) {
         const weir_option *o = weir__table_at(tables, i);

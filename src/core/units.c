@@ -220,6 +220,11 @@ static size_t edit_distance(const char *a, size_t la, const char *b, size_t lb) 
     return rows[la % 3][lb];
 }
 
+/* A slip leaves something of a word, and two of them at least its first letter. */
+static bool is_slip(const char *a, size_t la, const char *b, size_t lb, size_t distance) {
+    return distance < (la > lb ? la : lb) && (distance < 2 || a[0] == b[0]);
+}
+
 const char *weir_nearest(const char *word, const char *names, char *buffer) {
     size_t length = strlen(word), best = 1 + length / 3;
     const char *found = NULL;
@@ -230,7 +235,8 @@ const char *weir_nearest(const char *word, const char *names, char *buffer) {
         if (n && n <= 31) {
             bool begins = n > length && length >= 2 && memcmp(word, names, length) == 0;
             size_t distance = begins ? 1 : edit_distance(word, length, names, n);
-            if (distance <= best && (!found || distance < best)) {
+            if (distance <= best && (!found || distance < best) &&
+                is_slip(word, length, names, n, distance)) {
                 best = distance;
                 found = names;
                 found_length = n;

@@ -32,8 +32,10 @@ WEIR__FILTERS(WEIR__DECLARE)
 const weir__filter_class *const weir__filter_classes[] = {WEIR__FILTERS(WEIR__LIST) NULL};
 
 static const weir_option common_options[] = {
-    [WEIR__OPT_MEMORY] = {"memory", WEIR_OPT_SIZE, 1024, 0x1p50, NULL, "256M",
-                          "the most memory the filter may use"},
+    [WEIR__OPT_MEMORY] =
+        {"memory", WEIR_OPT_SIZE, 1024, 0x1p50, NULL, "256M",
+         "the most memory its cells may use; tables of at most 8K come on top, for each "
+         "slice or site"},
     [WEIR__OPT_FPR] = {"fpr", WEIR_OPT_RATE, 1e-9, 0.5, NULL, "0.0001%",
                        "bound on the share of new keys wrongly called seen"},
     [WEIR__OPT_SEED] = {"seed", WEIR_OPT_SEED, 0, 0, NULL, NULL,

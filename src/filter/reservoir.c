@@ -412,6 +412,13 @@ static void look_at(const reservoir_filter *f, uint64_t at, double *fill, double
     }
 }
 
+/* Has it begun to forget? By the tables each key clears one of s bits in each of k filters,
+ * from the first on: i keys are expected to have lost k i^2 / 2s of them. */
+static bool has_forgotten(const reservoir_filter *f) {
+    double i = (double)f->state.keys, s = (double)f->s;
+    return i > s || (!f->text && f->k * i * i >= 2 * s);
+}
+
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const reservoir_filter *f = (const reservoir_filter *)filter;
     uint64_t parts = f->lines ? f->lines : 1, step = (parts + 4095) / 4096, looked = 0;
@@ -422,7 +429,7 @@ static void info(const weir_filter *filter, weir_filter_info *info) {
     }
     info->fill /= (double)looked;
     info->fpr_now /= (double)looked;
-    info->overfull = f->state.keys > f->s;
+    info->overfull = has_forgotten(f);
     info->fpr_bound = fmax(info->fpr_bound, most_fpr(f->text, f->lines, f->k));
 }
 

@@ -191,10 +191,18 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
     return weir__fading_test(&((const stable_filter *)filter)->c, batch, verdicts);
 }
 
+/* Keys that may be lost by now: one of its K cells was decremented max times since. A cell
+ * is chosen offered * P / cells times since the first key, by chance. */
+static double lost_keys(const stable_filter *f, double offered) {
+    double chosen = offered * f->c.P / (double)f->c.cells, lost = offered * f->c.K;
+    for (unsigned v = 1; v <= f->c.max; v++) lost *= chosen / (v + 1);
+    return lost;
+}
+
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const stable_filter *f = (const stable_filter *)filter;
     weir__fading_look(&f->c, &info->fill, &info->fpr_now);
-    info->overfull = (double)info->offered * f->c.P >= (double)f->c.cells;
+    info->overfull = lost_keys(f, (double)info->offered) >= 1;
 }
 
 static double gap_half_forgotten(const stable_filter *f, double cells) {

@@ -96,8 +96,8 @@ static growth growth_of(const weir_profile *p, double length, double distinct) {
     if (p->one_of > 0) return (growth){large, 1 / (p->one_of * large), p->one_of * large};
     double d = distinct_before(p, p->covered), half = distinct_before(p, p->covered / 2);
     half = fmin(fmax(half, d / 1.999), d / 1.001);
-    point end = {length, fmin(distinct, length)};
-    if (distinct > d) return fit(n, d, half, &end, 1);
+    point end = {length, fmax(d, fmin(distinct, length))};
+    if (distinct > 0) return fit(n, d, half, &end, 1);
     point early[] = {{n / 4, distinct_before(p, p->covered / 4)},
                      {n / 8, distinct_before(p, p->covered / 8)}};
     return fit(n, d, half, early, 2);

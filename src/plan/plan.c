@@ -42,6 +42,7 @@ enum { MEMORY_LEAST = 1024, CALIBRATE_MOST = 64 << 20, BATCH = 1024 };
 #define CLOSE_POINTS 0.0005 /* or this */
 #define BOUND_NOISE 1.1     /* a stated rate may be estimated from the fill */
 #define DISTINCT_MOST 0.9   /* of the records; above, count repeats, not what is left */
+#define DISTINCT_MISS 2.0   /* times more or fewer keys than asked for are another stream */
 
 /* --- one trial ----------------------------------------------------------------------- */
 
@@ -51,6 +52,21 @@ typedef struct {
     weir_plan_question question;
     weir__model model;
 } inquiry;
+
+/* No curve through a sample comes to just any number of keys: one that it misses by far
+ * is no plan for that stream. */
+static weir_status check_distinct(const inquiry *q, weir_error *err) {
+    double asked = q->question.distinct, reached = q->model.stream.distinct;
+    char records[32], about[32], given[32];
+    if (!q->model.extended || !(asked > 0) || q->profile->one_of > 0) return WEIR_OK;
+    if (asked <= DISTINCT_MISS * reached && reached <= DISTINCT_MISS * asked) return WEIR_OK;
+    return weir__fail(err, WEIR_ERR_RANGE, -1,
+                      "a stream that goes on as the sample does has at %s %s distinct keys in %s "
+                      "records, not %s; take a longer sample, or leave out the distinct keys",
+                      asked > reached ? "most" : "least", weir_print_count(about, reached),
+                      weir_print_count(records, q->model.stream.records),
+                      weir_print_count(given, asked));
+}
 
 static weir_status prepare(inquiry *q, weir_profile *p, const weir_plan_question *question,
                            weir_error *err) {
@@ -64,8 +80,9 @@ static weir_status prepare(inquiry *q, weir_profile *p, const weir_plan_question
     if (p->count == 0)
         return weir__fail(err, WEIR_ERR_RANGE, -1, "the profile is empty; nothing to judge by");
     weir_status status = weir__profile_judge(p, question, err);
-    if (status == WEIR_OK) weir__model_build(&q->model, p, question);
-    return status;
+    if (status != WEIR_OK) return status;
+    weir__model_build(&q->model, p, question);
+    return check_distinct(q, err);
 }
 
 /* Repeats in what is covered: what is left of the records (profile.c says why), or

@@ -263,7 +263,7 @@ void weir__nest_info(const weir_filter *filter, weir_filter_info *info) {
         pthread_mutex_lock(&nest->sites[i].lock);
         weir_filter_get_info(nest->sites[i].filter, &part);
         pthread_mutex_unlock(&nest->sites[i].lock);
-        info->memory += nest->sites[i].filter->class->size;
+        info->memory += part.memory - nest->sites[i].filter->cells_bytes;
         info->fill += part.fill / (double)nest->count;
         info->fpr_now += part.fpr_now / (double)nest->count;
         info->overfull |= part.overfull;

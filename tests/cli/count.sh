@@ -123,6 +123,13 @@ for size in $sizes; do
   if ((peak <= size + 16)); then ok "memory-${size}M"; else no "memory-${size}M" "$peak MiB"; fi
 done
 
+# a window takes what --memory says, or 18 times what one sketch takes; in groups these are small
+kilobytes() { run count $s --json --top 10 --window 1000 "$@"; echo $(($(grep -oE '"memory":[0-9]+' out | head -1 | cut -d: -f2) / 1024)); }
+seq 1 3000 | awk '{ print $1 % 700 "," $1 % 3 }' >grouped
+of=$(kilobytes --memory 1M grouped); ((of <= 1024 + 16)) && ok window-memory || no window-memory "${of}K"
+of=$(kilobytes grouped); ((of > 18 * 1024 && of <= 19 * 1024)) && ok window-usual-memory || no window-usual-memory "${of}K"
+of=$(kilobytes --format csv --key 1 --group 2 grouped); ((of <= 20 * 64)) && ok window-group-memory || no window-group-memory "${of}K"
+
 # --- keys, weights, groups -----------------------------------------------------------------
 printf 'user,ms,url\nann,10,/a\nbob,2.5,/a\nann,1,"/b,c"\nann,0.5,/a\n' >t.csv
 run count $s --csv --format csv --header --key user --top 2 t.csv

@@ -30,6 +30,35 @@ trouble inspect-missing "inspect: cannot open 'nothing': No such file or directo
 trouble inspect-other "inspect: 'in' is not a weir snapshot" inspect in
 head -c 200 s.weir >cut; trouble_like inspect-cut "inspect: *'cut'*" inspect cut
 
+# what is held is what was asked for, and at most 8K for the whole and for each slice or site
+held() { # SPEC SITES
+  rm -f h.weir; run dedup --memory 64K --fpr 1% --filter "$1" --state h.weir -q in; run inspect --json h.weir
+  local bytes; bytes=$(grep -oE '"memory":[0-9]+' out | head -1 | cut -d: -f2)
+  ((bytes <= 65536 + 8192 * ($2 + 1))) && ok "held $1" || no "held $1" "$bytes bytes"
+}
+for f in recent bloom stable reservoir counting spectral apbf qht window:length=1000 growing importance buffer vertical; do held $f 0; done
+held 'horizontal:slices=8,of=(recent)' 8; held tree 3; held 'tree:levels=3,fanout=3' 13
+
+# a summary of pairs
+printf 'n,c,p\nann,x,1\nann,x,2\nbob,y,3\n' >t.csv
+run pairs self --format csv --header -c n,c,p -s 2 --seed 5 --trim --save p.weir -q t.csv
+run inspect p.weir; is pairs-code 0 $rc
+for t in '^pairs (' '  spec  *pairs:columns=3,threshold=2,sample=100%,method=offline,.*seed=5,' '  records  *3$' 'agree in 2 or more of 3 values$' '  super-values  *4 for each record, all of them$' '  method  *offline' '  witnesses  *3 records' '  memory  *[0-9.]*M at most, and what does not fit on disk$' "^note 'fields' (" '  format  *csv$' '  header  *1$' '  trim  *1$' '  fields  *n,c,p$'; do
+  grep -q -- "$t" out && ok "pairs '$t'" || no "pairs '$t'" "not there"
+done
+run pairs self --format csv --header -c n,c,p -s 2 --online=width=64,depth=3 --sample 50% --repeats 3 --save o.weir -q t.csv
+run inspect o.weir
+for t in '  super-values  *9 for each record, a sample of 50%$' '  method  *online: sketches of 64 counters in 3 rows$' '  repeats  *median of 3$'; do
+  grep -q -- "$t" out && ok "pairs '$t'" || no "pairs '$t'" "not there"
+done
+run inspect --json p.weir
+if command -v python3 >/dev/null; then
+  is pairs-json "3 3 2 4 offline 0x0000000000000005 n,c,p" "$(python3 -c "
+import json
+p, n = json.load(open('out'))['parts']
+print(p['records'], p['columns'], p['threshold'], p['per_record'], p['method'], p['seed'], n['values']['fields'])")"
+else skip pairs-json "python3 is not installed"; fi
+
 b=(--filter bloom --memory 64K --seed 5 -q)
 run dedup "${b[@]}" --state a.weir in; run dedup "${b[@]}" --state b.weir in2
 run merge -q -o both.weir a.weir b.weir; is merge-code 0 $rc; is merge-quiet "" "$(cat err)"

@@ -147,6 +147,17 @@ trouble nothing-there "lab: 'nowhere' has no results; run 'weir lab run' first" 
 trouble_like no-folder "lab: cannot make the folder '/proc/x': *" lab run --out /proc/x thesis-3.1
 WEIR_DATA=/nosuch "$WEIR" lab run --out without rsbf-fig-2-4-6 --seeds 1 >out 2>err; is no-data-code 2 $?
 is no-data-said "weir: lab: nothing was run: the data is missing; WEIR_DATA names its folder" "$(tail -1 err)"
+is no-folder-said "weir: lab: rsbf-fig-2-4-6, 2 KB, 2 KB is left out: there is no folder '/nosuch', which WEIR_DATA names for the real streams" "$(head -1 err)"
+
+# a program that was moved finds what is above it, and knows nothing of where it was made
+mkdir -p moved/bin; cp "$WEIR" moved/bin/weir
+(unset WEIR_DATA; moved/bin/weir lab stream weblog >out 2>err); is moved-code 2 $?
+is moved-said "weir: lab: the real streams are not here; let WEIR_DATA name their folder" "$(cat err)"
+mkdir -p moved/shared/data; printf 'a\nb\n' | zstd -q >moved/shared/data/repo_urls.txt.zst
+is moved-finds 2 "$(unset WEIR_DATA; moved/bin/weir lab stream repo_urls | wc -l)"
+if grep -q '^CMAKE_BUILD_TYPE:STRING=Release' "$(dirname "$WEIR")/CMakeCache.txt" 2>/dev/null; then
+  grep -qaF "$root/" "$WEIR" && no no-path-inside "$(strings -a "$WEIR" | grep -F "$root/" | head -1)" || ok no-path-inside
+else skip no-path-inside "not a release build"; fi
 [[ ! -e x ]] && ok nothing-made || no nothing-made "x"
 mkdir old; echo "weir-lab 99" >old/results
 trouble other-format "lab: 'old/results' was written by another version of weir lab; name another folder with --out, or remove it" lab run --out old thesis-3.1

@@ -31,6 +31,16 @@ trouble unknown-command-far "unknown command 'frobnicate'; see 'weir help'" frob
 trouble unknown-main-option "unknown option '--versoin'; did you mean '--version'?" --versoin
 
 trouble bad-memory "dedup: --memory: 'much' is not a size such as 64M or 1.5G" dedup --memory much in
+trouble bad-memory-unit "dedup: --memory: '12Q' is not a size such as 64M or 1.5G" dedup --memory 12Q in
+trouble bad-threads "dedup: --threads cannot be 'x'; it goes from 1 to 256" dedup --threads x in
+trouble bad-window "dedup: window: '12Q' is neither a number of records such as 10M nor a time such as 10m" dedup --window 12Q in
+trouble bad-count-window "count: --window: 'abc' is neither a number of records such as 10M nor a time such as 10m" count --window abc in
+trouble bad-plan-window "plan: --window: '12Q' is neither a number of records such as 10M nor a time such as 10m" plan --window 12Q
+trouble bad-rate "plan: --rate: '5q/s' is not a number of records a second such as 50K/s" plan --rate 5q/s
+trouble bad-spec-word "dedup: '64M' in the spec is not of the form option=value, such as memory=64M" dedup --filter recent:64M in
+trouble bad-spec-choice "dedup: unknown max 'x'; there are 1, 3, 7, 15" dedup --filter stable:max=x in
+trouble bad-spec-count "dedup: k: 'x' is not a count from 1 to 32" dedup --filter bloom:k=x in
+trouble no-near-option "count: unknown option '--point'; see 'weir help count'" count --point 5 in
 trouble bad-fpr-text "dedup: --fpr: 'few' is not a rate such as 1% or 0.01" dedup --fpr few in
 for r in 0 1 100% 2; do
   trouble "fpr-$r" "dedup: --fpr cannot be '$r'; it is a rate between 0 and 1, such as 0.01%" dedup --fpr $r in
@@ -43,7 +53,10 @@ trouble_like unknown-filter-option "dedup: unknown option of filter 'stable' 'mo
 trouble spec-conflict "dedup: --memory 2M and memory=1M in --filter 'stable:memory=1M' disagree; give it once" dedup --memory 2M --filter stable:memory=1M in
 gives spec-agrees 'a\nb\n' dedup --memory 1024K --filter stable:memory=1M in
 gives spec-alone 'a\nb\n' dedup --filter bloom:memory=1M,fpr=1% in
-trouble window-of-bloom "dedup: --window does not go with the filter 'bloom', which has no 'window'; see 'weir help filters'" dedup --filter bloom --window 10m in
+trouble window-of-bloom "dedup: --window 10m does not go with the filter 'bloom'; leave out --filter, or take --filter window" dedup --filter bloom --window 10m in
+trouble window-of-growing "dedup: --window belongs to the filters inside 'growing'; write --filter 'growing:of=(window:length=10m)'" dedup --filter growing --window 10m in
+trouble window-of-tree "dedup: --window belongs to the filters inside 'tree'; write --filter 'tree:of=(recent:window=100)'" dedup --filter tree --window 100 in
+trouble window-of-growing-records "dedup: --window 100 does not go with the filter 'growing': a window inside 'growing' is a duration, such as length=1h; leave out --filter, or take --filter window" dedup --filter growing --window 100 in
 trouble_like large-seed "dedup: seed=18446744073709551616 is not a number*" dedup --seed 18446744073709551616 in
 trouble_like bad-seed "dedup: seed=x is not a number*" dedup --seed x in
 trouble bad-threads "dedup: --threads cannot be '0'; it goes from 1 to 256" dedup --threads 0 in

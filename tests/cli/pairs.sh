@@ -57,6 +57,8 @@ like online-method '*width=4096,depth=3*"method":"online"*'
 head -301 t.csv >a.csv; (head -1 t.csv; tail -100 t.csv) >b.csv
 run pairs join "${c[@]}" -s 4 --exact --json a.csv b.csv; is join-exact 100 "$(number similar)"
 run pairs join "${c[@]}" -s 4 --sample 1 --json a.csv b.csv; is join 100 "$(number similar)"
+for seed in 1 2 3 4 5 6 7 8; do "$WEIR" pairs join "${c[@]}" -s 4 --seed $seed a.csv b.csv >/dev/null 2>>said || echo $seed; done >bad-seeds
+is join-any-seed "" "$(cat bad-seeds)"
 piped a.csv b.csv
 run pairs join "${c[@]}" -s 4 --sample 1 --json /dev/fd/5 /dev/fd/6; is join-pipes 100 "$(number similar)"
 run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 --save a.weir a.csv; is save-code 0 $rc
@@ -80,6 +82,24 @@ trouble_like contradicts-fields "pairs: 'a.weir' was made of 'a,b,c,d,e,f', not 
 trouble_like contradicts-search "pairs: 'a.weir' was made with threshold=4, not 2;*" pairs search -s 2 a.weir 'a,b,c,d,e,f'
 run pairs self "${c[@]}" -s 4 --sample 100% --seed 3 --json a.weir; is agrees "0 300" "$rc $(grep -oE '"records":.[0-9]+' out | grep -oE '[0-9]+')"
 run pairs join "${c[@]}" -s 4 --sample 1 --seed 3 --json a.weir b.csv; is agrees-join "0 100" "$rc $(number similar)"
+
+# a summary says how the other side of a join is made; the command line may say how it is laid out
+run pairs join --json a.weir b.csv; is join-adopts "0 100" "$rc $(number similar)"
+run pairs join --json b.csv a.weir; is join-adopts-first "0 100" "$rc $(number similar)"
+run pairs join --json a.weir b.csv --memory 1M -s 4; is join-adopts-some "0 100" "$rc $(number similar)"
+tr , '\t' <b.csv | sed 's/^id\ta\tb/id\tA\tB/' >b.tsv
+run pairs join --json --format tsv --header -c A,B,c,d,e,f a.weir b.tsv; is join-other-layout "0 100" "$rc $(number similar)"
+sed 's/a\([0-9]\)/A\1/; s/c\([0-9]\)/C\1/; s/b\([0-9]\)/ b\1/' b.csv >odd.csv
+run pairs self "${c[@]}" -s 4 --sample 1 -i --trim --round f=1 --save loose.weir a.csv
+run pairs join --json loose.weir odd.csv; is join-adopts-reading "0 100" "$rc $(number similar)"
+run pairs join --json a.weir odd.csv; is join-exact-reading "0 0" "$rc $(number similar)"
+trouble_like join-contradicts "pairs: 'a.weir' was made with threshold=4, not 5;*" pairs join -s 5 a.weir b.csv
+trouble_like join-contradicts-columns "pairs: 'a.weir' was made with columns=6, not 5;*" pairs join --format csv --header -c a,b,c,d,e a.weir b.csv
+trouble_like join-contradicts-case "pairs: 'a.weir' was made without --ignore-case, not with it;*" pairs join -i a.weir b.csv
+trouble_like join-contradicts-trim "pairs: 'a.weir' was made without --trim, not with it;*" pairs join --trim b.csv a.weir
+trouble_like join-contradicts-round "pairs: 'loose.weir' was made with another --round, not with this;*" pairs join "${c[@]}" --round f=2 loose.weir b.csv
+trouble_like contradicts-format "pairs: 'a.weir' was made with --format csv, not tsv;*" pairs search --format tsv a.weir 'a,b,c,d,e,f'
+trouble_like join-exact-summary "pairs: --exact and --list need the records*" pairs join --exact a.weir b.csv
 run inspect a.weir; is inspect-code 0 $rc
 
 # search
@@ -91,6 +111,7 @@ trouble search-long "pairs: record 2 of the command line has more than the 6 col
 run pairs search a.weir 'a7,b7,c7,d7,e7,"f,7"'; is search-quoted 0 $rc
 trouble_like search-quote "pairs: record 1 of the command line*quote*" pairs search a.weir 'a7,b7,c7,d7,e7,"f7'
 trouble_like search-none "pairs: cannot open 'none': *" pairs search none x
+trouble_like search-other-note "pairs: *pairs_note_0.weir' does not say in a way known here how its records were read*" pairs search "$root/tests/golden/pairs_note_0.weir" 1,2
 trouble_like search-csv "pairs: 't.csv' is not a weir snapshot" pairs search t.csv x
 trouble_like search-alone "pairs: search takes a summary*" pairs search a.weir
 
@@ -107,7 +128,7 @@ printf '7,8\n1,1\n' >gaps2.csv; sed -i 1d gaps.csv
 run pairs self --format csv -c 1,2 --on-bad drop --list 3 gaps2.csv gaps.csv
 like list-files "*agree in 2: record 1 of 'gaps2.csv' and record 3 of 'gaps.csv'*"
 trouble_like list-pipe "pairs: --list reads the files twice*" pairs self "${c[@]}" --list 2 -
-trouble_like list-online "pairs: --list needs the super-values*" pairs self "${c[@]}" --list 2 --online t.csv
+trouble_like list-online "pairs: --list has no effect with --online, which keeps sketches*" pairs self "${c[@]}" --list 2 --online t.csv
 
 # texts, sets, numbers, JSON
 printf 'the quick brown fox jumps\nThe quick, brown fox JUMPS!\nsomething else entirely here\n\n' >x.txt
@@ -118,6 +139,30 @@ printf 'a b c\nc b a\na x y\n' >s.txt
 run pairs self --set . --values 3 -s 2 --sample 1 --json -q s.txt; is set 1 "$(number similar)"
 printf '{"t":["a","b,1","c"]}\n{"t":["c","a","b,1"]}\n{"t":["a","q"]}\n' >s.json
 run pairs self --format json --set .t --values 3 -s 3 --sample 1 --json -q s.json; is set-json 1 "$(number similar)"
+# an item is the same in an array and in a text, in whatever case and white space it was said to be
+alike() { # FIRST SECOND OPTIONS...: how many items two JSON values share
+  printf '{"t":%s}\n{"t":%s}\n' "$1" "$2" >two.json
+  run pairs self --format json --set .t --values 4 -s 1 --exact --json -q "${@:3}" two.json
+  grep -oE '"agree":[0-9],"pairs":1' out | grep -oE '[0-9]' | head -1
+}
+is set-array-text 2 "$(alike '["a","b"]' '"a,b"')"
+is set-array-number 2 "$(alike '[100,2]' '"2 100"')"
+is set-array-escape 2 "$(alike '["\u0061","x\"y"]' '["a","x\u0022y"]')"
+is set-array-case 1 "$(alike '["A"]' '["a"]' -i)"
+is set-array-case-matters "" "$(alike '["A"]' '["a"]')"
+is set-array-trim 1 "$(alike '[" a "]' '["a"]' --trim)"
+is set-text-trim 2 "$(alike '"a , b"' '"a,b"' --trim --split ,)"
+is set-array-spaces 1 "$(alike '["a b"]' '["a b","a"]')"
+is set-array-nested 2 "$(alike '[["a",1],{"b":"]"}]' '[{"b":"]"},["a",1]]')"
+is set-array-empty "" "$(alike '["","b"]' '["","c"]')"
+run pairs self --format json --set .t --values 3 -s 3 --save s.weir -q s.json
+run pairs join --json s.weir s.json; is set-json-join 4 "$(number similar)"
+printf '"x a b"\n"a b x"\n' >words.json
+run pairs self --format json --set . --values 3 -s 3 --save w.weir -q words.json
+run pairs search --json w.weir '"x a b"'; is set-json-whole 1 "$(number similar)"
+run pairs self --set . --values 3 -s 2 --split ' ' --save s.weir -q s.txt
+run pairs join --json s.weir s.txt; is set-join 5 "$(number similar)"
+trouble_like set-contradicts-split "pairs: 's.weir' was made with another --split*" pairs join --set . --values 3 --split , s.weir s.txt
 printf '{"n":"Ann","p":12.4}\n{"n":"Ann","p":10.1}\n{"n":"Ann","p":30}\n' >n.json
 run pairs self --format json -c .n,.p -s 2 --round .p=5 --sample 1 --json -q n.json; is round 1 "$(number similar)"
 printf 'Ann,12.6\nann ,13\n' >n.csv
@@ -170,7 +215,30 @@ run pairs self --format csv --header -c a,b,c --on-bad drop --sample 1 --json ra
 is ragged-drop 3 "$(number similar)"; like ragged-dropped '*"dropped":1*'
 trouble_like unknown-column "pairs: *'zzz'*" pairs self --format csv --header -c a,zzz ragged.csv
 trouble_like join-one "pairs: join takes two files" pairs join "${c[@]}" t.csv
-trouble_like exact-online "pairs: --exact compares*" pairs self "${c[@]}" --exact --online t.csv
+
+# what would be ignored is refused: OPTIONS in a mode
+useless() {
+  local name=$1 words=$2
+  shift 2
+  trouble_like "useless-$name" "pairs: $words; leave it out" pairs "$@"
+}
+exact="has no effect with --exact, which compares the records themselves"
+online="has no effect with --online, which keeps sketches and no super-values"
+for o in --online --sample=1 --memory=1M --repeats=3 --tmp=. --save=x.weir --list=2; do
+  useless "exact$o" "${o%%=*} $exact" self "${c[@]}" --exact "$o" t.csv
+done
+for o in --memory=1M --tmp=. --list=2; do useless "online$o" "${o%%=*} $online" self "${c[@]}" --online "$o" t.csv; done
+for o in --exact --memory=1M --tmp=. --save=x.weir --list=2 --plot=x.svg --ordered --null --on-missing=drop --on-bad=drop; do
+  useless "search$o" "${o%%=*} has no effect in \`search\`, *" search "$o" a.weir 'a7,b7,c7,d7,e7,f7'
+done
+for o in --save=x.weir --ordered; do useless "join$o" "${o%%=*} has no effect in \`join\`" join "${c[@]}" "$o" a.csv b.csv; done
+for o in --split=x --shingle=2w --values=3 --group=2 --on-missing=drop; do useless "columns$o" "${o%%=*} has no effect with --columns" self "${c[@]}" "$o" t.csv; done
+for o in --split=x --round=a=5; do useless "text$o" "${o%%=*} has no effect with --text" self --text . "$o" x.txt; done
+for o in --shingle=2w --group=2 --round=a=5; do useless "set$o" "${o%%=*} has no effect with --set" self --set . --values 3 "$o" s.txt; done
+for o in --split=x --round=a=5 --values=3; do useless "summary$o" "${o%%=*} has no effect without --columns, --text or --set" self "$o" a.weir; done
+for o in --memory=1M --tmp=. --null --on-bad=drop; do useless "summaries$o" "${o%%=*} has no effect on summaries, which are read as they are" join "$o" a.weir b.weir; done
+trouble_like online-word "pairs: --online takes width=W,depth=D or error=RATE, *not 'x'" pairs self "${c[@]}" --online=x t.csv
+
 trouble_like missing "pairs: cannot read 'nothing'*" pairs self "${c[@]}" nothing
 trouble_like memory "pairs: *memory*" pairs self "${c[@]}" -m 1 t.csv
 printf 'x,"y\n' >open.csv; trouble_like open-quote "pairs: record 1 of 'open.csv'*quote*" pairs self --format csv -c 1,2 open.csv

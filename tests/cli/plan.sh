@@ -96,6 +96,18 @@ trouble two-questions "plan: --fnr asks how much memory it takes; leave out --me
 trouble fnr-of-what "plan: --fnr needs to know the stream: --sample, or --records and --distinct" plan --fnr 1%
 trouble no-rate "plan: --window 1h needs --rate, or --sample with --time, to know how many records that is" plan --window 1h
 trouble more-distinct "plan: there cannot be more --distinct keys than --records" plan --records 10 --distinct 20
+
+# beside a sample --distinct says how the stream goes on, and nothing else
+trouble distinct-alone "plan: --distinct says how a stream longer than its --sample goes on; give --records too, or leave it out" plan --sample keys --distinct 20K
+trouble distinct-window "plan: under a --window a --sample says all about keys; leave out --distinct" plan --sample keys --distinct 20K --records 1M --window 1K
+trouble_like distinct-few "plan: --distinct cannot be 100; the sample has 7.9*K distinct keys already" plan --sample keys --distinct 100 --records 1M
+trouble distinct-whole "plan: the sample of 40K records is the whole stream; leave out --distinct" plan --sample keys --distinct 9K --records 40K
+trouble_like distinct-far "plan: a stream that goes on as the sample does has at most *K distinct keys in 1M records, not 900K; take a longer sample, *" plan --sample keys --distinct 900K --records 1M
+awk 'BEGIN { srand(3); for (i = 0; i < 40000; i++) print int(exp(14 * rand())) }' >growing
+# the fewer keys, the more of them come again from far back
+fnr_with() { run plan --memory 16K --fpr 1% --sample growing --records 1M --distinct "$1" --json; json "d['choices'][0]['fnr']"; }
+is distinct-honoured True "$(few=$(fnr_with 60K); many=$(fnr_with 240K); python3 -c "print($few > $many)")"
+
 trouble importance-of-what "plan: --importance goes with --sample" plan --importance x --format csv
 trouble fpr-high "plan: --fpr cannot be above 50%" plan --fpr 60%
 trouble_like rate-bad "plan: --rate: *" plan --rate fast

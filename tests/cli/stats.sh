@@ -37,6 +37,9 @@ run dedup --memory 1M --audit=1/16 --stats=json in; grep -q '"one_in":16,' err &
 seq 1 200000 >big
 run dedup --memory 64K big
 is warn-once 1 "$(wc -l <err)"
+seq 1 3000 >many
+"$WEIR" dedup --memory 64K --fpr 10% --filter reservoir many 2>early >/dev/null
+is warn-early "weir: dedup: the filter 'reservoir' has begun to forget, as it does long before it is full: repeats may pass; 'recent' forgets nothing while the keys fit" "$(cat early)"
 grep -qE "^weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold about [0-9.]+K$" err && ok warn-text || no warn-text "$(cat err)"
 run dedup --memory 64K --quiet big; is warn-quiet "" "$(cat err)"
 run dedup --memory 64M big; is warn-not "" "$(cat err)"

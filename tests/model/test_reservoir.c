@@ -306,6 +306,17 @@ static void test_bound(void **state) {
         }
 }
 
+/* By the tables keys are lost from the first on, by the text after s. */
+static void test_overfull(void **state) {
+    (void)state;
+    expect_overfull_when_lost("reservoir:memory=16K,fpr=10%");
+    expect_overfull_when_lost("reservoir:memory=16K,fpr=1%,layout=block");
+    weir_filter *f = make_filter("reservoir:memory=1K,fpr=10%,reading=text,seed=1");
+    uint64_t n = keys_until_overfull(f, 1, 100000);
+    assert_int_equal(n, 8192 / 3 + 1);
+    weir_filter_free(f);
+}
+
 /* --- options ---------------------------------------------------------------------- */
 
 static void test_options(void **state) {
@@ -378,6 +389,7 @@ int main(void) {
         cmocka_unit_test(test_one_step),
         cmocka_unit_test(test_rates_along_a_stream),
         cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_overfull),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_contract),
     };

@@ -342,6 +342,12 @@ static void test_options(void **state) {
     expect_no_merge("stable:memory=4K", "fuller");
 }
 
+static void test_overfull(void **state) {
+    (void)state;
+    expect_overfull_when_lost("stable:memory=16K,fpr=10%,max=1");
+    expect_overfull_when_lost("stable:memory=16K,fpr=10%,max=3,layout=classic");
+}
+
 static void test_info(void **state) {
     (void)state;
     static const char *const specs[] = {"stable:memory=256K,fpr=1%,layout=classic,seed=1",
@@ -392,6 +398,7 @@ int main(void) {
         cmocka_unit_test(test_skew_stays_below),
         cmocka_unit_test(test_forgetting),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_overfull),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_contract),
     };

@@ -117,6 +117,9 @@ static void nearest_names_a_typo(void **state) {
     assert_string_equal(weir_nearest("memroy", "memory|fpr|seed", name), "memory");
     assert_string_equal(weir_nearest("fp", "memory|fpr|seed", name), "fpr");
     assert_string_equal(weir_nearest("stabel", "recent|bloom|stable", name), "stable");
+    assert_string_equal(weir_nearest("peers", "pairs|plan", name), "pairs");
+    assert_null(weir_nearest("x", "1|3|7", name));
+    assert_null(weir_nearest("point", "join|top", name));
     assert_null(weir_nearest("zzzzzz", "recent|bloom|stable", name));
     assert_null(weir_nearest("", "recent", name));
     assert_null(weir_nearest("a-word-that-is-longer-than-any-option-name", "recent", name));

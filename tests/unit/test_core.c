@@ -132,7 +132,7 @@ static void hashes_are_the_published_ones(void **state) {
     weir__hasher_init(&hasher, WEIR__HASH_XXH3, 0);
     assert_int_equal(weir__hash(&hasher, "", 0), UINT64_C(0x2d06800538d394c2));
     weir__hasher_init(&hasher, WEIR__HASH_XXH3, 42);
-    for (size_t length = 0; length <= sizeof long_key; length += 37)
+    for (size_t length = 0; length <= sizeof long_key; length++)
         assert_int_equal(weir__hash(&hasher, long_key, length),
                          weir__checksum(long_key, length, 42));
     weir__hasher_init(&hasher, WEIR__HASH_SIPHASH, 42);

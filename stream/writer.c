@@ -33,6 +33,7 @@
 
 enum {
     BUFFER_SIZE = 256 * 1024,
+    BACKGROUND_BUFFER_SIZE = 1024 * 1024, /* measured: to wake the thread costs more than a cache */
     PACKED_SIZE = 128 * 1024,
     RUN_SHORT = 1024, /* from there on memcpy() is worth its call */
     PAGE = 4096
@@ -516,7 +517,8 @@ static void release(stream_writer *w) {
 
 static stream_status make_buffers(stream_writer *w, const stream_writer_options *o,
                                   stream_error *err) {
-    w->size = o->buffer_size ? o->buffer_size : BUFFER_SIZE;
+    w->size = o->background ? BACKGROUND_BUFFER_SIZE : BUFFER_SIZE;
+    if (o->buffer_size) w->size = o->buffer_size;
     if (w->size < 16) w->size = 16;
     size_t bytes = (w->size + STREAM_PAD + PAGE - 1) / PAGE * PAGE;
     const char *label = is_path(o) ? o->path : "standard output";

@@ -38,7 +38,7 @@ void weir__hasher_init(weir__hasher *hasher, weir__hash_kind kind, uint64_t seed
     memcpy(hasher->key, words, sizeof hasher->key);
 }
 
-enum { MIDDLING_LEAST = 33, MIDDLING_MOST = 96 };
+enum { SHORT_MOST = 16, MIDDLING_LEAST = 33, MIDDLING_MOST = 96 };
 
 /* 16 bytes of a key, with 16 of the secret that has the seed in it already. */
 static inline uint64_t mix(const uint8_t *in, const uint8_t *secret) {
@@ -60,7 +60,7 @@ static inline uint64_t hash_middling(const weir__hasher *hasher, const uint8_t *
     return XXH3_avalanche(length * XXH_PRIME64_1 + outer + (inner & more));
 }
 
-/* Not inlined, for it would make weir__hash() save registers for keys that do not need them. */
+/* Any key. Not inlined, since the long ones would make weir__hash() save registers for all. */
 __attribute__((noinline)) static uint64_t hash_any(const weir__hasher *hasher, const void *key,
                                                    size_t length) {
     if (hasher->kind == WEIR__HASH_SIPHASH) {
@@ -73,9 +73,10 @@ __attribute__((noinline)) static uint64_t hash_any(const weir__hasher *hasher, c
 }
 
 uint64_t weir__hash(const weir__hasher *hasher, const void *key, size_t length) {
+    if (hasher->kind != WEIR__HASH_XXH3) return hash_any(hasher, key, length);
+    if (length <= SHORT_MOST) return XXH3_len_0to16_64b(key, length, XXH3_kSecret, hasher->seed);
     bool middling = length - MIDDLING_LEAST <= MIDDLING_MOST - MIDDLING_LEAST;
-    return middling && hasher->kind == WEIR__HASH_XXH3 ? hash_middling(hasher, key, length)
-                                                       : hash_any(hasher, key, length);
+    return middling ? hash_middling(hasher, key, length) : hash_any(hasher, key, length);
 }
 
 /* ---- eight records at a time ---- */

@@ -173,7 +173,7 @@ WEIR_API void weir_filter_clear(weir_filter *filter);
 WEIR_API uint64_t weir_filter_hash(const weir_filter *filter, const void *key, size_t length);
 
 /* The hashes of `count` keys that lie one after another in memory, as the lines of a text do, in
- * about half the time: record i is base[offsets[i]] up to base[offsets[i + 1]], so there are
+ * one call: record i is base[offsets[i]] up to base[offsets[i + 1]], so there are
  * count + 1 offsets, and its key is all but the last `tail` bytes (1 for a line feed), which
  * every record must have. Thread-safe on one object at any time. */
 WEIR_API void weir_filter_hash_records(const weir_filter *filter, const void *base,

@@ -33,9 +33,9 @@
 
 enum {
     BUFFER_SIZE = 256 * 1024,
-    BACKGROUND_BUFFER_SIZE = 1024 * 1024, /* measured: to wake the thread costs more than a cache */
+    BACKGROUND_BUFFER_SIZE = 1024 * 1024, /* measured: it is woken less often */
     PACKED_SIZE = 128 * 1024,
-    RUN_SHORT = 1024, /* from there on memcpy() is worth its call */
+    RUN_SHORT = 1024, /* longer ones are left to memcpy() */
     PAGE = 4096
 };
 

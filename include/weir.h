@@ -172,6 +172,14 @@ WEIR_API void weir_filter_clear(weir_filter *filter);
  * with the same `seed` and `hash`. Thread-safe on one object at any time. */
 WEIR_API uint64_t weir_filter_hash(const weir_filter *filter, const void *key, size_t length);
 
+/* The hashes of `count` keys that lie one after another in memory, as the lines of a text do, in
+ * one call: record i is base[offsets[i]] up to base[offsets[i + 1]], so there are
+ * count + 1 offsets, and its key is all but the last `tail` bytes (1 for a line feed), which
+ * every record must have. Thread-safe on one object at any time. */
+WEIR_API void weir_filter_hash_records(const weir_filter *filter, const void *base,
+                                       const uint32_t *offsets, size_t count, size_t tail,
+                                       uint64_t *hashes);
+
 /* A batch of keys by their hashes. Zero-fill it and set what you have.
  * Times matter to filters with a window given as a duration (nanoseconds on
  * any clock that does not run backwards; NULL: now, for the whole batch).
@@ -798,6 +806,11 @@ WEIR_API weir_status weir_sketch_add(weir_sketch *sketch, const void *key, size_
 
 /* The hash under which this sketch knows a key; see weir_filter_hash(). */
 WEIR_API uint64_t weir_sketch_hash(const weir_sketch *sketch, const void *key, size_t length);
+
+/* The hashes of records in a row; see weir_filter_hash_records(). */
+WEIR_API void weir_sketch_hash_records(const weir_sketch *sketch, const void *base,
+                                       const uint32_t *offsets, size_t count, size_t tail,
+                                       uint64_t *hashes);
 
 /* Bytes that belong to update i of a batch, good until the call returns.
  * Called only for those few keys that a sketch keeps. */

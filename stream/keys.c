@@ -138,23 +138,23 @@ static inline stream_reason hash_single(stream_keyer *k, const unsigned char *p,
     return hash(k->plan, p, length, out);
 }
 
-/* The commonest case, lines as they stand, for itself. */
-static void hash_lines(const key_plan *plan, stream_block *block, size_t first) {
+/* The commonest case, lines as they stand, for itself; the last may lack its end. */
+static void hash_lines(const key_plan *plan, stream_block *block) {
     const uint32_t *ends = block->ends;
-    for (size_t i = first; i < block->count; i++) {
-        const unsigned char *line = block->memory + ends[i];
-        bool open = block->batch.open_end && i + 1 == block->count;
-        size_t length = ends[i + 1] - ends[i] - !open;
-        block->hashes[i] = plan->sketch ? weir_sketch_hash(plan->sketch, line, length)
-                                        : weir_filter_hash(plan->filter, line, length);
-    }
+    size_t whole = block->count - block->batch.open_end;
+    if (plan->sketch)
+        weir_sketch_hash_records(plan->sketch, block->memory, ends, whole, 1, block->hashes);
+    else weir_filter_hash_records(plan->filter, block->memory, ends, whole, 1, block->hashes);
+    if (whole < block->count)
+        hash(plan, block->memory + ends[whole], ends[whole + 1] - ends[whole],
+             &block->hashes[whole]);
 }
 
 static bool whole_keys(stream_keyer *k, stream_block *block, size_t first) {
     const key_plan *plan = k->plan;
     bool as_is = !plan->trim && !plan->fold && !plan->skip_prefix;
     if (as_is && plan->format == STREAM_LINES && !plan->row && !plan->hash) {
-        hash_lines(plan, block, first);
+        hash_lines(plan, block); /* lines have no header */
         return true;
     }
     for (size_t i = first; i < block->count; i++) {

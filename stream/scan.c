@@ -7,9 +7,11 @@
  *            mask of quotes. Parity is wrong where a quote stands in the middle
  *            of an unquoted field, so a chunk is checked for such and then, and
  *            only then, read byte by byte.
- * Cost       lines: about 2.5 ns per 64 bytes with AVX2; CSV twice that.
- * Versions   AVX2, SSE2 and plain C give the same answers; the first call picks
- *            the best that the machine has. The scans live in scan_kernel.h.
+ * Cost       lines: about 2 ns per 64 bytes with AVX-512, 3.5 with AVX2; CSV
+ *            with some quotes in it about 13 with AVX-512, 14 to 16 with AVX2.
+ * Versions   AVX-512, AVX2, SSE2 and plain C give the same answers; the first
+ *            call picks the best that the machine has. The scans live in
+ *            scan_kernel.h.
  */
 #include <string.h>
 
@@ -34,6 +36,21 @@ static void csv_chunk_slowly(const unsigned char *p, uint32_t n, unsigned char s
     *state = s;
 }
 
+/* One bit after the other. Most chunks hold none to four; those are written without
+ * asking how many, since the answer is what a branch could not guess. */
+__attribute__((always_inline)) static inline size_t put_singly(uint32_t *ends, uint32_t pos,
+                                                               uint64_t bits) {
+    size_t count = (size_t)__builtin_popcountll(bits);
+    const uint64_t top = 1ull << 63; /* keeps ctz defined; never changes a count */
+    for (int i = 0; i < 4; i++) {
+        ends[i] = pos + (uint32_t)__builtin_ctzll(bits | top) + 1;
+        bits &= bits - 1;
+    }
+    for (size_t i = 4; bits; i++, bits &= bits - 1)
+        ends[i] = pos + (uint32_t)__builtin_ctzll(bits) + 1;
+    return count;
+}
+
 /* Eight bytes at a time: a byte of x is zero where v equals c; the exact "has zero" trick sets
  * its top bit, and a multiplication gathers the eight top bits. */
 static inline uint64_t equal_portable(const unsigned char *p, unsigned char c) {
@@ -55,6 +72,7 @@ static inline uint64_t equal_portable(const unsigned char *p, unsigned char c) {
 #define SCAN_NAME(x) x##_portable
 #define SCAN_TARGET
 #define SCAN_EQUAL equal_portable
+#define SCAN_PUT put_singly
 #include "scan_kernel.h"
 
 #if defined(__x86_64__)
@@ -73,6 +91,7 @@ static inline uint64_t equal_sse2(const unsigned char *p, unsigned char c) {
 #define SCAN_NAME(x) x##_sse2
 #define SCAN_TARGET
 #define SCAN_EQUAL equal_sse2
+#define SCAN_PUT put_singly
 #include "scan_kernel.h"
 
 #define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
@@ -89,6 +108,39 @@ AVX2 static inline uint64_t equal_avx2(const unsigned char *p, unsigned char c) 
 #define SCAN_NAME(x) x##_avx2
 #define SCAN_TARGET AVX2
 #define SCAN_EQUAL equal_avx2
+#define SCAN_PUT put_singly
+#include "scan_kernel.h"
+
+#define AVX512                                                                                     \
+    __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")))
+
+AVX512 static inline uint64_t equal_avx512(const unsigned char *p, unsigned char c) {
+    return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(p), _mm512_set1_epi8((char)c));
+}
+
+/* The numbers of the bits side by side, eight at a time. */
+AVX512 static inline size_t put_avx512(uint32_t *ends, uint32_t pos, uint64_t bits) {
+    static const unsigned char numbers[64] = {
+        1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
+        23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
+        45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64};
+    size_t count = (size_t)__builtin_popcountll(bits);
+    __m512i found = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(numbers));
+    __m256i base = _mm256_set1_epi32((int)pos);
+    size_t i = 0;
+    do {
+        __m256i eight = _mm256_cvtepu8_epi32(_mm512_castsi512_si128(found));
+        _mm256_storeu_si256((__m256i *)(void *)(ends + i), _mm256_add_epi32(eight, base));
+        found = _mm512_alignr_epi64(found, found, 1);
+        i += 8;
+    } while (i < count);
+    return count;
+}
+
+#define SCAN_NAME(x) x##_avx512
+#define SCAN_TARGET AVX512
+#define SCAN_EQUAL equal_avx512
+#define SCAN_PUT put_avx512
 #include "scan_kernel.h"
 #endif
 
@@ -102,6 +154,7 @@ typedef struct {
 
 static const scanner scanners[] = {
 #if defined(__x86_64__)
+    {"avx512", lines_avx512, csv_avx512, columns_avx512},
     {"avx2", lines_avx2, csv_avx2, columns_avx2},
     {"sse2", lines_sse2, csv_sse2, columns_sse2},
 #endif
@@ -112,9 +165,12 @@ static const scanner *_Atomic chosen;
 
 static bool has(const scanner *s) {
 #if defined(__x86_64__)
-    if (!strcmp(s->name, "avx2"))
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    if (!strcmp(s->name, "avx2")) return avx2;
+    if (!strcmp(s->name, "avx512"))
+        return avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512vbmi2");
 #endif
     (void)s;
     return true;

@@ -4,36 +4,24 @@
  *   SCAN_NAME(x)   the name of x in this version
  *   SCAN_TARGET    attributes of its functions
  *   SCAN_EQUAL     function: bit i of the result says that byte i of 64 equals c
+ *   SCAN_PUT       function: write pos + i + 1 for each bit i to ends[], of which 64 may be
+ *                  overwritten, and return how many there are
  */
 
 /* The first n of 64 bits; n from 1 to 64. */
 SCAN_TARGET static inline uint64_t SCAN_NAME(first_bits)(uint32_t n) { return ~0ull >> (64 - n); }
-
-/* Write pos + i + 1 for each bit i. Most chunks hold none to four; those are written without
- * asking how many, since the answer is what a branch could not guess. */
-SCAN_TARGET static inline size_t SCAN_NAME(put)(uint32_t *ends, uint32_t pos, uint64_t bits) {
-    size_t count = (size_t)__builtin_popcountll(bits);
-    const uint64_t top = 1ull << 63; /* keeps ctz defined; never changes a count */
-    for (int i = 0; i < 4; i++) {
-        ends[i] = pos + (uint32_t)__builtin_ctzll(bits | top) + 1;
-        bits &= bits - 1;
-    }
-    for (size_t i = 4; bits; i++, bits &= bits - 1)
-        ends[i] = pos + (uint32_t)__builtin_ctzll(bits) + 1;
-    return count;
-}
 
 SCAN_TARGET static size_t SCAN_NAME(lines)(const unsigned char *base, uint32_t *pos, uint32_t end,
                                            unsigned char terminator, uint32_t *ends, size_t room) {
     size_t n = 0;
     uint32_t p = *pos;
     while (end - p >= 64 && room - n >= 64) {
-        n += SCAN_NAME(put)(ends + n, p, SCAN_EQUAL(base + p, terminator));
+        n += SCAN_PUT(ends + n, p, SCAN_EQUAL(base + p, terminator));
         p += 64;
     }
     if (p < end && end - p < 64 && room - n >= 64) {
         uint64_t bits = SCAN_EQUAL(base + p, terminator) & SCAN_NAME(first_bits)(end - p);
-        n += SCAN_NAME(put)(ends + n, p, bits);
+        n += SCAN_PUT(ends + n, p, bits);
         p = end;
     }
     *pos = p;
@@ -92,7 +80,7 @@ SCAN_TARGET static size_t SCAN_NAME(csv)(const unsigned char *base, uint32_t *po
         uint32_t length = end - p < 64 ? end - p : 64;
         uint64_t separators, line_ends;
         SCAN_NAME(csv_chunk)(base + p, length, ',', true, state, &separators, &line_ends);
-        n += SCAN_NAME(put)(ends + n, p, line_ends);
+        n += SCAN_PUT(ends + n, p, line_ends);
         p += length;
     }
     *pos = p;
@@ -134,3 +122,4 @@ SCAN_TARGET static size_t SCAN_NAME(columns)(const unsigned char *row, uint32_t 
 #undef SCAN_NAME
 #undef SCAN_TARGET
 #undef SCAN_EQUAL
+#undef SCAN_PUT

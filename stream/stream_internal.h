@@ -138,8 +138,8 @@ size_t stream__scan_columns(const unsigned char *row, uint32_t length, unsigned 
                             bool quoting, const uint32_t *wanted, size_t count, uint32_t *starts,
                             uint32_t *stops);
 
-/* Choose an implementation for the tests: "portable", "sse2", "avx2"; NULL: the best. False
- * if this machine has it not. Not thread-safe. */
+/* Choose an implementation for the tests: "portable", "sse2", "avx2", "avx512"; NULL: the
+ * best. False if this machine has it not. Not thread-safe. */
 bool stream__scan_choose(const char *name);
 
 /* ------------------------------------------------------------------------

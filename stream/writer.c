@@ -3,7 +3,9 @@
  * Runs of neighbouring records that are both chosen are one stretch of memory,
  * so they are copied as one, into a large buffer that is written whenever it is
  * full: at multiples of its size, which spares the kernel half-filled pages. A
- * run that is as large as the buffer goes past it.
+ * run that is as large as the buffer goes past it. Most runs are a few hundred
+ * bytes: they are copied in whole pieces of STREAM_PAD bytes, which batches and
+ * buffers have to spare behind their ends.
  *
  * Compressed output is a row of members (gzip) or frames (zstd). A mark ends the
  * one under way, so that everything before it can be decompressed if the file is
@@ -29,7 +31,13 @@
 
 #include "stream_internal.h"
 
-enum { BUFFER_SIZE = 256 * 1024, PACKED_SIZE = 128 * 1024, PAGE = 4096 };
+enum {
+    BUFFER_SIZE = 256 * 1024,
+    BACKGROUND_BUFFER_SIZE = 1024 * 1024, /* measured: it is woken less often */
+    PACKED_SIZE = 128 * 1024,
+    RUN_SHORT = 1024, /* longer ones are left to memcpy() */
+    PAGE = 4096
+};
 
 /* What to do with a buffer besides passing it on. */
 typedef enum { GO_ON, PUSH, END } output_end;
@@ -257,37 +265,47 @@ static void owe_terminator(stream_writer *w, const stream_batch *b) {
  * Records
  * ------------------------------------------------------------------------ */
 
-/* Bits from `from` up to count: the first that is 1 after XOR with flip, or count. */
-static size_t next_bit(const uint64_t *bits, size_t from, size_t count, uint64_t flip) {
-    if (from >= count) return count;
-    size_t word = from / 64;
-    uint64_t w = (bits[word] ^ flip) & (~0ull << (from % 64));
-    while (!w) {
-        if (++word * 64 >= count) return count;
-        w = bits[word] ^ flip;
-    }
-    size_t found = word * 64 + (size_t)__builtin_ctzll(w);
-    return found < count ? found : count;
+/* In whole pieces, so that only their number is left to guess. */
+static inline void copy_run(unsigned char *to, const unsigned char *from, size_t n) {
+    for (size_t done = 0; done < n; done += STREAM_PAD) memcpy(to + done, from + done, STREAM_PAD);
 }
 
-static void put_run(stream_writer *w, const stream_batch *b, size_t from, size_t to) {
+static inline void put_run(stream_writer *w, const stream_batch *b, size_t from, size_t to) {
+    const unsigned char *p = b->base + b->offsets[from];
+    size_t n = b->offsets[to] - b->offsets[from];
     pay_terminator(w);
-    put(w, b->base + b->offsets[from], b->offsets[to] - b->offsets[from]);
+    if (n <= RUN_SHORT && n < w->size - w->used) {
+        copy_run(w->buffer + w->used, p, n);
+        w->used += n;
+    } else {
+        put(w, p, n);
+    }
     if (b->open_end && to == b->count) owe_terminator(w, b);
+}
+
+/* Runs of set bits: `edges` has a bit wherever one begins or ends. */
+static void put_runs(stream_writer *w, const stream_batch *b, const uint64_t *bits, uint64_t flip) {
+    size_t from = 0;
+    uint64_t before = 0;
+    bool inside = false;
+    for (size_t first = 0; first < b->count; first += 64) {
+        uint64_t word = bits[first / 64] ^ flip;
+        if (b->count - first < 64) word &= ~(~0ull << (b->count - first));
+        uint64_t edges = word ^ (word << 1 | before);
+        before = word >> 63;
+        for (; edges; edges &= edges - 1, inside = !inside) {
+            size_t at = first + (size_t)__builtin_ctzll(edges);
+            if (inside) put_run(w, b, from, at);
+            else from = at;
+        }
+    }
+    if (inside) put_run(w, b, from, b->count);
 }
 
 stream_status stream_write_records(stream_writer *w, const stream_batch *b, const uint64_t *bits,
                                    bool which, stream_error *err) {
-    if (!bits) {
-        put_run(w, b, 0, b->count);
-        return state(w, err);
-    }
-    uint64_t flip = which ? 0 : ~0ull;
-    for (size_t from = next_bit(bits, 0, b->count, flip); from < b->count;) {
-        size_t to = next_bit(bits, from, b->count, ~flip);
-        put_run(w, b, from, to);
-        from = next_bit(bits, to, b->count, flip);
-    }
+    if (bits) put_runs(w, b, bits, which ? 0 : ~0ull);
+    else put_run(w, b, 0, b->count);
     return state(w, err);
 }
 
@@ -499,9 +517,10 @@ static void release(stream_writer *w) {
 
 static stream_status make_buffers(stream_writer *w, const stream_writer_options *o,
                                   stream_error *err) {
-    w->size = o->buffer_size ? o->buffer_size : BUFFER_SIZE;
+    w->size = o->background ? BACKGROUND_BUFFER_SIZE : BUFFER_SIZE;
+    if (o->buffer_size) w->size = o->buffer_size;
     if (w->size < 16) w->size = 16;
-    size_t bytes = (w->size + PAGE - 1) / PAGE * PAGE;
+    size_t bytes = (w->size + STREAM_PAD + PAGE - 1) / PAGE * PAGE;
     const char *label = is_path(o) ? o->path : "standard output";
     size_t room = strlen(label) + 3;
     w->name = malloc(room);

@@ -26,6 +26,11 @@ void weir__hasher_init(weir__hasher *hasher, weir__hash_kind kind, uint64_t seed
 
 uint64_t weir__hash(const weir__hasher *hasher, const void *key, size_t length);
 
+/* Of records that lie one after another, each without its last `tail` bytes: record i is
+ * base[offsets[i]] up to base[offsets[i + 1]]. */
+void weir__hash_records(const weir__hasher *hasher, const void *base, const uint32_t *offsets,
+                        size_t count, size_t tail, uint64_t *hashes);
+
 /* XXH3 for the checksums of snapshots; the seed chains one to the next. */
 uint64_t weir__checksum(const void *bytes, size_t length, uint64_t seed);
 

@@ -152,6 +152,11 @@ uint64_t weir_filter_hash(const weir_filter *filter, const void *key, size_t len
     return weir__hash(&filter->hasher, key, length);
 }
 
+void weir_filter_hash_records(const weir_filter *filter, const void *base, const uint32_t *offsets,
+                              size_t count, size_t tail, uint64_t *hashes) {
+    weir__hash_records(&filter->hasher, base, offsets, count, tail, hashes);
+}
+
 size_t weir_filter_offer_batch(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
     memset(verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * sizeof *verdicts);
     size_t seen = filter->class->offer(filter, batch, verdicts);

@@ -169,6 +169,11 @@ uint64_t weir_sketch_hash(const weir_sketch *s, const void *key, size_t length) 
     return weir__hash(&s->hasher, key, length);
 }
 
+void weir_sketch_hash_records(const weir_sketch *s, const void *base, const uint32_t *offsets,
+                              size_t count, size_t tail, uint64_t *hashes) {
+    weir__hash_records(&s->hasher, base, offsets, count, tail, hashes);
+}
+
 static weir_status refuse_batch(const weir_sketch *s, const weir_updates *u, weir_error *err) {
     unsigned needs = s->needs;
     const char *name = s->class->kind.name;

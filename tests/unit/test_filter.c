@@ -290,6 +290,19 @@ static void keys_are_any_bytes(void **state) {
     }
 }
 
+static void records_in_a_row_hash_as_keys(void **state) {
+    (void)state;
+    static const char text[] = "one\n\nthree\n";
+    static const uint32_t offsets[] = {0, 4, 5, 11};
+    uint64_t hashes[3];
+    weir_filter *filter = make_filter("recent:memory=1K");
+    weir_filter_hash_records(filter, text, offsets, 3, 1, hashes);
+    assert_int_equal(hashes[0], weir_filter_hash(filter, "one", 3));
+    assert_int_equal(hashes[1], weir_filter_hash(filter, "", 0));
+    assert_int_equal(hashes[2], weir_filter_hash(filter, "three", 5));
+    weir_filter_free(filter);
+}
+
 static void seeds_come_from_the_system_unless_given(void **state) {
     (void)state;
     weir_filter_info a, b;
@@ -412,6 +425,7 @@ int main(void) {
         cmocka_unit_test(memory_is_a_promise),
         cmocka_unit_test(false_positives_stay_under_the_bound),
         cmocka_unit_test(keys_are_any_bytes),
+        cmocka_unit_test(records_in_a_row_hash_as_keys),
         cmocka_unit_test(seeds_come_from_the_system_unless_given),
         cmocka_unit_test(bad_specs_are_refused_with_their_place),
         cmocka_unit_test(tables_are_complete),

@@ -80,6 +80,18 @@ static void batches_do_not_matter(void **state) {
     }
 }
 
+/* A row of records, each without what ends it. */
+static void records_in_a_row_hash_as_keys(void **state) {
+    (void)state;
+    static const uint32_t offsets[] = {0, 4, 8};
+    uint64_t hashes[2];
+    weir_sketch *s = make_sketch(specs[0]);
+    weir_sketch_hash_records(s, "one\ntwo\n", offsets, 2, 1, hashes);
+    assert_int_equal(hashes[0], weir_sketch_hash(s, "one", 3));
+    assert_int_equal(hashes[1], weir_sketch_hash(s, "two", 3));
+    weir_sketch_free(s);
+}
+
 static void saved_sketches_go_on(void **state) {
     (void)state;
     static uint64_t keys[RECORDS], more[RECORDS];
@@ -426,6 +438,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(batches_do_not_matter),
+                                       cmocka_unit_test(records_in_a_row_hash_as_keys),
                                        cmocka_unit_test(saved_sketches_go_on),
                                        cmocka_unit_test(damage_is_noticed),
                                        cmocka_unit_test(noise_does_no_harm),

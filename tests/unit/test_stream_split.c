@@ -224,6 +224,10 @@ static void test_agrees_avx2(void **s) {
     (void)s;
     agree("avx2");
 }
+static void test_agrees_avx512(void **s) {
+    (void)s;
+    agree("avx512");
+}
 
 /* At the usual block size: many blocks, records that straddle them, and a crowd of empty ones. */
 static void test_usual_blocks(void **state) {
@@ -310,11 +314,9 @@ static void test_early_close(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agrees_portable),
-        cmocka_unit_test(test_agrees_sse2),
-        cmocka_unit_test(test_agrees_avx2),
-        cmocka_unit_test(test_usual_blocks),
-        cmocka_unit_test(test_empty_and_unterminated),
+        cmocka_unit_test(test_agrees_portable), cmocka_unit_test(test_agrees_sse2),
+        cmocka_unit_test(test_agrees_avx2),     cmocka_unit_test(test_agrees_avx512),
+        cmocka_unit_test(test_usual_blocks),    cmocka_unit_test(test_empty_and_unterminated),
         cmocka_unit_test(test_early_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,9 +45,9 @@ static void test_choices(void **state) {
     (void)state;
     uint64_t seed = 1;
     for (int round = 0; round < 300; round++) {
-        char text[6000], expected[6000];
+        char text[24000], expected[24000];
         uint64_t bits[64] = {0};
-        size_t n = 0, lines = test_random(&seed) % 300, e = 0;
+        size_t n = 0, lines = test_random(&seed) % 1800, e = 0;
         bool which = test_random(&seed) % 2, all = test_random(&seed) % 8 == 0;
         uint32_t density = test_random(&seed) % 5;
         for (size_t i = 0; i < lines; i++) {
@@ -63,8 +63,9 @@ static void test_choices(void **state) {
         }
         const char *in = test_file(0, text, n), *out = test_text(1, "old content");
         bool background = test_random(&seed) % 2;
-        stream_writer *w = open_file(out, (stream_compression)(test_random(&seed) % 3), background,
-                                     16 + test_random(&seed) % 500);
+        size_t size = test_random(&seed) % 8 ? 16 + test_random(&seed) % 500 : 4096;
+        stream_writer *w =
+            open_file(out, (stream_compression)(test_random(&seed) % 3), background, size);
         stream_options o = test_options(STREAM_LINES);
         stream_reader *r;
         const stream_batch *b;

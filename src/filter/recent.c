@@ -62,11 +62,11 @@
  * What to begin with is read off the stream. Some lines have twins, which get the same keys
  * and give no verdicts: one for each way, and one that has only keys that were hit. By the
  * last we know how much likelier a key that was hit is to come again than another, the skew.
- * If it is about 1, keys are alike, and lines are spread; if it is more, they are marked, at
- * once or when there are more keys for each place, by how many places that costs; where
- * repeats are rare and no key comes often, new keys enter at the front, and in groups from
- * FRONT_FROM on, since these forget in order. A change of form costs what a line has learned,
- * so the first choice matters. Small filters have no twins, and count hits for each key hit.
+ * If it is about 1, keys are alike, and lines are spread; if it is more, they are marked, the
+ * sooner the more it is and the fewer places that costs; where repeats are rare and no key
+ * comes often, new keys enter at the front, and in groups from FRONT_FROM on, since these
+ * forget in order. A change of form costs what a line has learned, so the first choice
+ * matters. Small filters have no twins, and count hits for each key hit.
  *
  * From CONTEST_FROM keys for each place on the contest decides. The twins of a line see the
  * same keys, so where the verdicts of two ways differ one of them knew better, and if they
@@ -153,8 +153,9 @@ static const struct {
 #define FRONT_FROM 1.3    /* rare repeats are best known by groups, which forget in order, */
 #define FEW_WIDE_FROM 1.9 /* remainders of few bits are worth spreading, */
 #define CONTEST_FROM 2.5  /* the contest decides, */
-#define MARKED_BLIND 2.2  /* a stream that may be skewed is worth marks, */
-#define MARKED_FROM 1.6   /* or this if it is, */
+#define MARKED_SOON 1.25  /* a much skewed stream is worth marks, */
+#define MARKED_BLIND 2.2  /* or this where it may be skewed, */
+#define MARKED_FROM 1.6   /* or at least this if it is, */
 #define MARKED_BY_SKEW 8  /* or this divided by its skew, */
 #define MARKED_LATE 5.5   /* or this where marks cost many places, */
 #define ORDERED_FROM 4.5  /* or ordered groups where there are none, */
@@ -553,7 +554,8 @@ static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew
         return much || crowd > ORDERED_FROM ? first_to_be_had(f, ORDERED_MIDDLE, SPREAD_ANY)
                                             : way_for_alike(f, crowd);
     bool costly = f->shape.spread.most > 1.25 * f->shape.marked.entries;
-    if (much || crowd > (costly ? MARKED_LATE : fmax(MARKED_FROM, MARKED_BY_SKEW / skew)))
+    if ((much && crowd > MARKED_SOON) ||
+        crowd > (costly ? MARKED_LATE : fmax(MARKED_FROM, MARKED_BY_SKEW / skew)))
         return MARKED_ANY;
     return costly ? SPREAD_ANY : SHARED_BEHIND;
 }
@@ -1296,6 +1298,17 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
 
 /* ---- looking inside ---- */
 
+/* Entries that the lines have room for, in the forms that they are in. */
+static double places(const recent_filter *f) {
+    const unsigned in_line[FORMS] = {f->shape.shared.fair, ordered_of(f, ORDERED)->entries,
+                                     ordered_of(f, PACKED)->entries, f->shape.marked.entries,
+                                     f->shape.spread.most};
+    double sum = 0;
+    for (unsigned form = 0; form < FORMS; form++)
+        sum += (double)f->state.books.in_form[form] * in_line[form];
+    return sum;
+}
+
 static void info(const weir_filter *base, weir_filter_info *info) {
     const recent_filter *f = (const recent_filter *)base;
     if (f->base.windowed) {
@@ -1305,7 +1318,7 @@ static void info(const weir_filter *base, weir_filter_info *info) {
         info->overfull = f->state.window.forgotten > 0;
         return;
     }
-    double fill = (double)f->state.books.held / ((double)f->lines * f->shape.shared.fair);
+    double fill = (double)f->state.books.held / places(f);
     info->fill = fill < 1 ? fill : 1;
     info->fpr_now =
         (double)f->state.books.spent / ((double)f->lines * (double)COST_ONE) * info->fpr_bound;

@@ -157,7 +157,7 @@ static const struct {
 #define MARKED_BLIND 2.2  /* or this where it may be skewed, */
 #define MARKED_FROM 1.6   /* or at least this if it is, */
 #define MARKED_BY_SKEW 8  /* or this divided by its skew, */
-#define MARKED_LATE 5.5   /* or this where marks cost many places, */
+#define MARKED_LATE 5.5   /* or this where marks cost many places, as does the contest, */
 #define ORDERED_FROM 4.5  /* or ordered groups where there are none, */
 #define PACKED_FROM 6     /* and groups of one are full. */
 /* The contest. */
@@ -548,12 +548,17 @@ static unsigned way_for_alike(const recent_filter *f, double crowd) {
     return first_to_be_had(f, SPREAD_ANY, SHARED_BEHIND);
 }
 
+/* Whether a marked line has many keys less than a spread one. */
+static bool marks_cost_much(const recent_filter *f) {
+    return to_be_had(f, MARKED_ANY) && f->shape.spread.most > 1.25 * f->shape.marked.entries;
+}
+
 static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew) {
     bool much = skew > SKEWED_MUCH;
     if (!to_be_had(f, MARKED_ANY))
         return much || crowd > ORDERED_FROM ? first_to_be_had(f, ORDERED_MIDDLE, SPREAD_ANY)
                                             : way_for_alike(f, crowd);
-    bool costly = f->shape.spread.most > 1.25 * f->shape.marked.entries;
+    bool costly = marks_cost_much(f);
     if ((much && crowd > MARKED_SOON) ||
         crowd > (costly ? MARKED_LATE : fmax(MARKED_FROM, MARKED_BY_SKEW / skew)))
         return MARKED_ANY;
@@ -614,7 +619,7 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
     unsigned form = ways[f->state.winner].form;
     if (!f->state.decided && form != MARKED && f->state.winner != ORDERED_MIDDLE)
         follow(f, likely_way(f), false);
-    if (!f->tried || crowding(f) < CONTEST_FROM) {
+    if (!f->tried || crowding(f) < (marks_cost_much(f) ? MARKED_LATE : CONTEST_FROM)) {
         forget_contest(f);
         return;
     }

@@ -265,7 +265,7 @@ static void every_group_is_sound(void **unused) {
     unsigned forms = 0;
     for (double rate = 0.5; rate > 1e-12; rate *= 0.97) {
         recent_filter *f = make_recent(1024, rate, 3);
-        for (unsigned way = ORDERED_MIDDLE; way < WAYS; way++)
+        for (unsigned way = ORDERED_MIDDLE; way <= PACKED_ANY; way++)
             if (to_be_had(f, way)) groups_agree(ordered_way(f, way), f->shape.code_bits), forms++;
         free_recent(f);
     }

@@ -1350,18 +1350,19 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
         window_details(f, each, context);
         return;
     }
-    const shared_form *shared = &f->shape.shared;
     weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
     weir__detail(each, context, "held", "keys remembered", "%llu",
                  (unsigned long long)f->state.books.held);
-    weir__detail(each, context, "room", "keys that can be remembered", "%llu",
-                 (unsigned long long)f->lines * shared->fair);
+    weir__detail(each, context, "room", "keys that can be remembered", "%.0f", places(f));
     weir__detail(each, context, "forgotten", "keys that had to go", "%llu",
                  (unsigned long long)f->state.books.forgotten);
-    weir__detail(each, context, "crowding", "distinct keys so far for each one of that room",
-                 "%.2f", crowding(f));
+    weir__detail(each, context, "crowding",
+                 "distinct keys so far for each place of the shared form", "%.2f", crowding(f));
     weir__detail(each, context, "hits_per_key", "for each key that was hit, in watched lines",
                  "%.2f", f->state.hits ? (double)f->state.hits / distinct(&f->state.keys_hit) : 0);
+    weir__detail(each, context, "skew",
+                 "how much likelier a key that was hit comes again; 0: unknown", "%.2f",
+                 known_skew(f));
     weir__detail(each, context, "way", "the way that full lines go", "%s",
                  ways[f->state.winner].name);
     weir__detail(each, context, "way_by", "what chose it", "%s",
@@ -1373,12 +1374,9 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
         weir__detail(each, context, name, meaning, "%.4f",
                      (double)f->state.books.in_form[i] / (double)f->lines);
     }
-    for (unsigned i = 0; i < WAYS; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%s_lead", ways[i].name);
-        weir__detail(each, context, name, "over the way in use, in standard deviations", "%.1f",
-                     lead_of(f, i));
-    }
+    unsigned best = leading_way(f);
+    weir__detail(each, context, "ahead", "another way, by standard deviations", "%s %.1f",
+                 best == f->state.winner ? "none" : ways[best].name, lead_of(f, best));
 }
 
 /* ---- checking what was loaded ---- */

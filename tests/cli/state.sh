@@ -39,7 +39,8 @@ is failed-first-code 2 $rc
 # damaged, cut, newer, none at all
 head -c 100 s.weir >cut.weir
 trouble_like truncated "dedup: *cut.weir*" dedup --state cut.weir one
-cp s.weir bad.weir; printf '\377' | dd of=bad.weir bs=1 seek=60 conv=notrunc 2>/dev/null
+byte=$(od -An -tu1 -j60 -N1 s.weir)
+cp s.weir bad.weir; printf "\\$(printf %o $((byte ^ 255)))" | dd of=bad.weir bs=1 seek=60 conv=notrunc 2>/dev/null
 trouble_like corrupt "dedup: *bad.weir*" dedup --state bad.weir one
 cp s.weir newer.weir; printf '\377' | dd of=newer.weir bs=1 seek=8 conv=notrunc 2>/dev/null
 trouble_like newer "dedup: *newer.weir*newer weir*" dedup --state newer.weir one

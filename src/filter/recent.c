@@ -12,8 +12,8 @@
  * Error      false positives: at most e for the next new key, at any instant.
  *            False negatives: none while keys fit; then as few as we know how.
  * Cost       one line per key; a batch asks for its lines ahead.
- * Layout     recent_line.h, recent_marked.h and recent_spread.h have the forms of a
- *            line, bit by bit; with `window` the lines are those of recent_window.c.
+ * Layout     recent_line.h and recent_spread.h have the forms of a line, bit by bit; with
+ *            `window` the lines are those of recent_window.c.
  *
  * The bound. A key's line and its value in the line are independent and uniform, so
  * a new key is called SEEN with a probability that is the mean over all lines of
@@ -27,15 +27,15 @@
  * that sum.
  *
  * Capacity. The shared form pays r + 1 + Q/n bits a key where log2(1/e) are needed:
- * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A marked line pays a bit more for each
- * key, a spread one about one less, an ordered group of s slots log2(s). Keys in a line,
- * beside the oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
+ * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A spread line pays about one less, of which
+ * marks take it back, and an ordered group of s slots log2(s). Keys in a line, beside the
+ * oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
  *
- *     e        flat   then cut at  full  marked  spread  ordered    packed     oracle  limit
- *     10%      8  15  18  31  53     94       -     102  101 in 32  126 in 79    96.2  154.1
- *     1%       8  15  20  33         57      50      66   56 in 13   72 in 57    59.2   77.1
- *     0.1%     8  15  23             42      38      45   42 in 11   50 in 49    42.8   51.4
- *     0.0001%  8  15                 23      21      24   23 in 6    25 in 24    23.3   25.7
+ *     e        flat   then cut at   full  marked  spread  ordered    packed     oracle  limit
+ *     10%      8  15  18  31  75      94      93     102  101 in 32  126 in 79    96.2  154.1
+ *     1%       8  15  20  33  50      57      56      66   56 in 13   72 in 57    59.2   77.1
+ *     0.1%     8  15  23  38          42      41      45   42 in 11   50 in 49    42.8   51.4
+ *     0.0001%  8  15  21              23      22      24   23 in 6    25 in 24    23.3   25.7
  *
  * With 60% of the memory at 64 bits a key a line has 4.8 keys on average and more
  * than 15 with probability 5e-5; up to 8 they match by chance at 2^-53 each, up to 15
@@ -51,29 +51,29 @@
  * then new keys enter at the front, and what goes is what came first.
  *
  * A marked line knows which keys were hit, and lets others go; a spread one has the most
- * keys of all forms that nothing is lost to.
+ * keys of all forms that nothing is lost to. Marks are made from the start: until the last cut
+ * a line has bits for them, so one that turns into a marked line knows what was hit before.
  *
  * Seven ways compete: shared lines entered behind the first or at the front, ordered
  * groups entered in the middle or at the front, packed groups, mostly of one slot, marked
- * lines and spread ones. Shared lines win when keys nearly fit; spread ones when keys are
- * more than that and all alike, packed ones when they are many more; marked ones on skewed
- * streams under pressure, and ordered ones where recency counts.
+ * lines and spread ones. Spread lines win when keys are all alike, packed ones when they are
+ * also very many; marked ones on skewed streams, shared ones on some when keys nearly fit, and
+ * ordered ones where recency counts.
  *
- * What to begin with is read off the stream. Some lines have twins, which get the same keys
- * and give no verdicts: one for each way, and one that has only keys that were hit. By the
- * last we know how much likelier a key that was hit is to come again than another, the skew.
- * If it is about 1, keys are alike, and lines are spread; if it is more, they are marked, the
- * sooner the more it is and the fewer places that costs; where repeats are rare and no key
- * comes often, new keys enter at the front, and in groups from FRONT_FROM on, since these
- * forget in order. A change of form costs what a line has learned, so the first choice
- * matters. Small filters have no twins, and count hits for each key hit.
+ * What to begin with is read off the stream, in some lines that are watched. Their marks tell
+ * how much likelier a key that was hit is to come again than another, the skew. If it is about
+ * 1, keys are alike, and lines are spread; if it is more, they are marked, the sooner the more
+ * it is and the smaller a part of a key a mark is; where repeats are rare and no key comes
+ * often, new keys enter at the front, and in groups from FRONT_FROM on, since these forget in
+ * order. A change of form costs what a line has learned, so the first choice matters.
  *
- * From CONTEST_FROM keys for each place on the contest decides. The twins of a line see the
- * same keys, so where the verdicts of two ways differ one of them knew better, and if they
- * are equally good either is as likely to be: the lead of one is the difference in units
- * of the square root of their number. Below that, forms with many places are always ahead,
- * which says nothing of what comes. When the lead is SURE, lines follow, each when it next
- * misses. Streams change: older verdicts count half, and half again.
+ * From CONTEST_FROM keys for each place on the contest decides. Some lines have twins, one for
+ * each way, which get the same keys and give no verdicts. Where what two of them say differs
+ * one knew better, and if both ways are equally good either is as likely to: the lead of one
+ * is the difference in units of the square root of their number. Below that, forms with many
+ * places are always ahead, which says nothing of what comes. When the lead is SURE, lines
+ * follow, each when it next misses. Streams change: older verdicts count half, and half again.
+ * Small filters have no twins.
  *
  * One line for each key has its price. Lines get unequally many keys, so while keys
  * just about fit some lines overflow and others have room: Pr[Poisson(m) > c] of them
@@ -98,7 +98,6 @@
 
 #include "core/clock.h"
 #include "filter/filter.h"
-#include "filter/recent_marked.h"
 #include "filter/recent_spread.h"
 #include "filter/recent_theory.h"
 #include "filter/recent_window.h"
@@ -106,8 +105,6 @@
 enum { OPT_WINDOW = WEIR__OPT_OWN, OPT_RENEW };
 enum { SHARED, ORDERED, PACKED, MARKED, SPREAD, FORMS }; /* what a line can look like */
 static const char *const form_names[FORMS] = {"shared", "ordered", "packed", "marked", "spread"};
-#define TWINS (WAYS + 1) /* of a line: one for each way, and one of keys that were hit */
-#define SPREAD_CODES 5u  /* at least so many, for 0, 1, ... extras */
 
 /* The ways that compete: a form, and where a new key enters in it. */
 enum {
@@ -129,6 +126,7 @@ static const struct {
                 {PACKED, true, "packed"},           {MARKED, false, "marked"},
                 {SPREAD, false, "spread"}};
 
+#define LAYOUT 2u                    /* of lines and state; one more with every change */
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
@@ -136,29 +134,33 @@ static const struct {
 #define MANY_LINES 65536u            /* so many that speed counts more than a little memory */
 #define TRIED_LEAST 8u               /* lines with twins, from 8 FEW_LINES on, */
 #define TRIED_MOST 64u               /* and with ever more lines */
-#define JUDGE_EVERY 16u              /* verdicts in watched lines */
+#define WATCHED 256u                 /* lines that tell what the stream is like */
+#define JUDGE_EVERY 16u              /* verdicts in them */
 #define SMALLEST 64u                 /* hashes kept for counting distinct keys */
-#define CROWDED 2.0      /* keys for each place, for which the spread form is planned, */
-#define SPREAD_WORTH 0.3 /* and what its places count beside those of others */
+/* Keys for each place, for which spread lines are planned, and what their keys are worth. */
+#define CROWDED 2.0
+#define FITTING 1.15
+#define FITTING_WORTH 0.5 /* beside those when it is crowded */
+#define SPREAD_WORTH 0.3  /* beside those of other forms */
 
 /* What a stream is like: see "what to begin with". */
 #define RARE 8u          /* fewer than one hit in so many verdicts */
 #define ONCE_MORE 2.5    /* hits for each key that is hit */
 #define SPENT 0.5        /* skew of a stream in which a key that was hit is done, */
 #define SKEWED 1.7       /* of one whose keys are no longer alike, */
-#define SKEWED_MUCH 7    /* and of one in which that counts most */
-#define ENOUGH 25u       /* hits from which on the skew is believed, */
-#define ENOUGH_A_LINE 6u /* or so many for each line with twins */
+#define SKEWED_MUCH 4    /* and of one in which that counts most */
+#define ENOUGH 25u       /* hits from which on the skew is believed, about */
+#define WIDE 5u          /* bits of a key in a marked line, for marks to be worth one */
+#define SPREAD_MORE 1.05 /* places for each of the shared form, for spread lines to be better */
 /* Keys for each place from which on */
 #define FRONT_FROM 1.3    /* rare repeats are best known by groups, which forget in order, */
 #define FEW_WIDE_FROM 1.9 /* remainders of few bits are worth spreading, */
 #define CONTEST_FROM 2.5  /* the contest decides, */
-#define MARKED_SOON 1.25  /* a much skewed stream is worth marks, */
-#define MARKED_BLIND 2.2  /* or this where it may be skewed, */
-#define MARKED_FROM 1.6   /* or at least this if it is, */
-#define MARKED_BY_SKEW 8  /* or this divided by its skew, */
-#define MARKED_LATE 5.5   /* or this where marks cost many places, as does the contest, */
-#define ORDERED_FROM 4.5  /* or ordered groups where there are none, */
+#define MARKED_BLIND 2.2  /* a stream is worth marks if it may be skewed, */
+#define MARKED_SOON 0.5   /* if it is, at least this, and */
+#define MARKED_FROM 800   /* this for each bit of a key and the third power of the skew, */
+#define ORDERED_SOON 1    /* a much skewed one is worth ordered groups where there are no marks, */
+#define ORDERED_FROM 4.5  /* or another, */
 #define PACKED_FROM 6     /* and groups of one are full. */
 /* The contest. */
 #define SURE 4        /* standard deviations, as the lead is looked at often */
@@ -187,11 +189,12 @@ typedef struct {
     uint64_t lines;
     uint64_t fair;    /* the cost that every line may have */
     uint64_t tried;   /* the first so many lines have a twin for each way, behind the last line */
-    uint64_t watched; /* the first so many tell what the stream is like */
+    uint64_t watched; /* the first so many, no fewer, tell what the stream is like */
     line_shape shape;
     ordered_form ordered[PACKED_ANY - ORDERED_MIDDLE + 1]; /* no groups: not to be had */
     window_plan window;
     struct {
+        uint64_t layout; /* LAYOUT, or lines mean something else */
         uint64_t rng;
         line_books books;      /* of the lines that decide, */
         line_books twin_books; /* and of their twins */
@@ -219,26 +222,28 @@ static inline const ordered_form *ordered_of(const recent_filter *f, unsigned fo
 }
 
 static inline unsigned form_of(const line_shape *shape, unsigned code) {
-    if (code < shape->code_ordered) return SHARED;
-    return code < shape->code_spread ? code - shape->code_ordered + ORDERED : SPREAD;
+    return code < shape->code_ordered ? SHARED : code - shape->code_ordered + ORDERED;
 }
 static inline unsigned code_of(const line_shape *shape, unsigned form) {
     return shape->code_ordered + form - ORDERED;
 }
 
+/* One of the spread forms by its number. */
+static inline bool is_spread(unsigned form) { return form >= MARKED; }
+static inline const spread_form *spread_of(const line_shape *shape, unsigned form) {
+    return &shape->spread[form == MARKED];
+}
+
 static inline bool to_be_had(const recent_filter *f, unsigned way) {
     unsigned form = ways[way].form;
-    return form == SHARED   ? true
-           : form == MARKED ? f->shape.marked.entries
-           : form == SPREAD ? f->shape.spread.most
-                            : ordered_of(f, form)->groups;
+    return form == SHARED    ? true
+           : is_spread(form) ? spread_of(&f->shape, form)->most
+                             : ordered_of(f, form)->groups;
 }
 
 /* What a line costs in any form but the shared one. */
 static inline uint64_t form_cost(const recent_filter *f, unsigned form) {
-    return form == MARKED   ? f->shape.marked.cost
-           : form == SPREAD ? f->shape.spread.cost
-                            : ordered_of(f, form)->cost;
+    return is_spread(form) ? spread_of(&f->shape, form)->cost : ordered_of(f, form)->cost;
 }
 
 /* ---- planning ---- */
@@ -251,35 +256,45 @@ static double shared_match(unsigned n, unsigned lists, unsigned width) {
     return n / (lists * ldexp(1, (int)width));
 }
 
+/* Bits that a full shared line keeps of a remainder. */
+static unsigned fair_bits(const shared_form *form) {
+    return form->width[form->fair] - mark_of(form, form->fair);
+}
+
 /* Widths and costs of a shared line with so many lists. Widths go from wide to
  * narrow, down to the first that can break the bound: in strides at first, as each
- * step rewrites the line, and near the bound by single bits, as each one counts. */
+ * step rewrites the line, and near the bound by single bits, as each one counts. All
+ * but the last two have a bit to spare for marks. */
 static void fill_shared(shared_form *form, const line_shape *shape, unsigned lists, double eps) {
     unsigned space = LINE_BITS - shape->code_bits - lists, top = shape->code_ordered - 1;
     unsigned narrowest = WIDTH_MAX, width = WIDTH_FIRST, n = 0;
     while (narrowest > 1 && shared_match(space / (narrowest + 1), lists, narrowest) <= eps)
         narrowest--;
+    const unsigned marked = narrowest + 2;
     form->lists = lists;
     for (form->list_bits = 1; lists > 1u << form->list_bits;) form->list_bits++;
     /* Half words are worth having while they match by chance next to never. */
     double halves = shared_match(HALVES_MOST, lists, 32 - form->list_bits);
     bool room_after = space / (narrowest + 2) > HALVES_MOST;
     form->flat = halves < 0.1 * eps && room_after ? HALVES_MOST : WORDS_MOST;
+    form->marked = 0;
     for (; n <= form->flat; n++) {
         form->width[n] = (uint8_t)(tag_bits(n) - form->list_bits);
-        form->cost[n] = cost_of(shared_match(n, lists, form->width[n]), eps);
+        form->cost[n] = (uint32_t)cost_of(shared_match(n, lists, form->width[n]), eps);
     }
     if (form->flat == HALVES_MOST) width = width * 3 / 5;
-    if (width < narrowest + 1) width = narrowest + 1;
+    if (width < marked) width = marked;
     for (;;) {
+        unsigned mark = width >= marked;
         for (; n <= space / (width + 1) && n <= top; n++) {
             form->width[n] = (uint8_t)width;
-            form->cost[n] = cost_of(shared_match(n, lists, width), eps);
+            form->cost[n] = (uint32_t)cost_of(shared_match(n, lists, width - mark), eps);
             form->most = n;
+            if (mark) form->marked = n;
         }
         if (width == narrowest) break;
-        unsigned next = width * 3 / 5, base = narrowest + 1;
-        width = next * 2 > base * 3 ? next : width > base ? base : narrowest;
+        unsigned next = width * 3 / 5;
+        width = next * 2 > marked * 3 ? next : width > marked ? marked : width - 1;
     }
     for (form->fair = form->most; form->cost[form->fair] > COST_ONE;) form->fair--;
     form->one_word = shape->code_bits + lists + form->most <= 64;
@@ -331,64 +346,64 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
     return true;
 }
 
-/* The forms that a full shared line turns into without loss; see recent_marked.h, */
-static void fill_marked(line_shape *shape, double eps) {
+/* The forms that a full shared line turns into without loss; see recent_spread.h. */
+static spread_form fill_spread(const line_shape *shape, bool marked, unsigned finer,
+                               unsigned count_bits, double eps) {
     const shared_form *shared = &shape->shared;
-    marked_form *form = &shape->marked;
-    unsigned width = shared->width[shared->fair], room = LINE_BITS - shape->code_bits;
-    unsigned entries = (room - shared->lists) / (width + 2);
-    if (entries > WIDTH_MAX || entries > shared->fair) entries = 0;
-    form->entries = entries;
-    form->width = width;
-    form->words = (shape->code_bits + shared->lists + entries + 63) / 64;
-    form->marks = shape->code_bits + shared->lists + entries;
-    form->cost = cost_of(shared_match(entries, shared->lists, width), eps);
+    unsigned lists = shared->lists << finer, bits = fair_bits(shared) - finer;
+    spread_form form = {.mark = marked, .lists = lists, .finer = finer, .width = bits + marked};
+    form.code = code_of(shape, marked ? MARKED : SPREAD);
+    form.count_bits = count_bits;
+    form.map = shape->code_bits + count_bits;
+    form.extras = form.map + lists;
+    form.extra_width = form.width + shared->list_bits + finer;
+    if (form.extras + form.width > LINE_BITS || form.extra_width > WIDTH_MAX) return form;
+    form.words = (form.extras + 63) / 64;
+    form.most = (LINE_BITS - form.extras) / form.width;
+    unsigned allowed = (unsigned)(eps * lists * ldexp(1, (int)bits));
+    if (form.most > allowed) form.most = allowed;
+    for (unsigned i = 0; i < form.most && marked; i++) {
+        unsigned bit = remainder_at(i, form.width);
+        form.marks[bit / 64] |= UINT64_C(1) << bit % 64;
+    }
+    form.cost = cost_of(shared_match(form.most, lists, bits), eps);
+    return form;
 }
 
-/* and recent_spread.h. */
-static void fill_spread(line_shape *shape, unsigned finer, unsigned width, double eps) {
-    spread_form *form = &shape->spread;
-    unsigned lists = shape->shared.lists << finer;
-    *form = (spread_form){.lists = lists, .finer = finer, .width = width};
-    form->extras = shape->code_bits + lists;
-    form->extra_width = width + shape->shared.list_bits + finer;
-    if (form->extras + width > LINE_BITS || form->extra_width > WIDTH_MAX) return;
-    form->words = (form->extras + 63) / 64;
-    form->most = (LINE_BITS - form->extras) / width;
-    unsigned allowed = (unsigned)(eps * lists * ldexp(1, (int)width));
-    if (form->most > allowed) form->most = allowed;
-    form->most_extras = (1u << shape->code_bits) - 1 - shape->code_spread;
-    form->cost = cost_of(shared_match(form->most, lists, width), eps);
-}
-
-/* Keys that a spread line has when CROWDED times as many as a shared one has come by. */
-static double spread_keys(const line_shape *shape) {
-    const spread_form *form = &shape->spread;
+/* Keys that a spread line has when so many have come by. */
+static double spread_keys(const spread_form *form, double keys) {
     if (!form->most) return 0;
-    double keys = CROWDED * shape->shared.fair;
     double singles = fmin(form->most, form->lists * -expm1(-keys / form->lists));
     double room = LINE_BITS - form->extras - singles * form->width;
-    return fmin(form->most, singles + room / form->extra_width);
+    double extras = fmin(room / form->extra_width, most_extras(form));
+    return fmin(fmin(keys, form->most), singles + extras);
 }
 
-static void plan_spread(line_shape *shape, double eps) {
+/* What it is worth: keys where they are many, and some where they are not. */
+static double spread_worth(const shared_form *shared, const spread_form *form) {
+    return spread_keys(form, CROWDED * shared->fair) +
+           FITTING_WORTH * spread_keys(form, FITTING * shared->fair);
+}
+
+static void plan_spread(line_shape *shape, bool marked, double eps) {
     spread_form best = {0};
     double most = 0;
-    unsigned width = shape->shared.width[shape->shared.fair];
-    for (unsigned finer = 0; finer < 4 && finer < width; finer++) {
-        fill_spread(shape, finer, width - finer, eps);
-        double keys = spread_keys(shape);
-        if (keys > most) most = keys, best = shape->spread;
-    }
-    shape->spread = best;
+    for (unsigned finer = 0; finer < 4 && finer < fair_bits(&shape->shared); finer++)
+        for (unsigned count_bits = 3; count_bits < 6; count_bits++) {
+            spread_form form = fill_spread(shape, marked, finer, count_bits, eps);
+            double worth = spread_worth(&shape->shared, &form);
+            if (worth > most) most = worth, best = form;
+        }
+    shape->spread[marked] = best;
 }
 
 /* All forms that follow from the number of lists, and what they are worth. */
 static double fill_shape(line_shape *shape, unsigned lists, double eps) {
     fill_shared(&shape->shared, shape, lists, eps);
-    fill_marked(shape, eps);
-    plan_spread(shape, eps);
-    return shape->shared.fair + SPREAD_WORTH * spread_keys(shape);
+    plan_spread(shape, false, eps);
+    plan_spread(shape, true, eps);
+    return shape->shared.fair +
+           SPREAD_WORTH * spread_keys(&shape->spread[0], CROWDED * shape->shared.fair);
 }
 
 /* The shared and the ordered form together: a key's values in both must be parts
@@ -405,7 +420,7 @@ static void plan_forms(recent_filter *f, double eps) {
             if (ordered.entries < 3 * groups || ordered.slots > 6) continue;
             for (unsigned j = 0, lists; lists = groups << j, lists <= room / 3; j++) {
                 double score = fill_shape(&shape, lists, eps) + ordered.entries * 0.5;
-                if (shape.shared.width[shape.shared.fair] + j < bits || score <= best) continue;
+                if (fair_bits(&shape.shared) + j < bits || score <= best) continue;
                 best = score, f->shape = shape, *ordered_way(f, ORDERED_MIDDLE) = ordered;
             }
         }
@@ -426,7 +441,7 @@ static void plan_packed(recent_filter *f, double eps) {
             if (!fill_ordered(&packed, &f->shape, groups, bits, eps, true)) continue;
             /* one that a shared line turns into without loss is worth some entries */
             double score = packed.entries;
-            uint64_t values = (uint64_t)shared->lists << shared->width[shared->fair];
+            uint64_t values = (uint64_t)shared->lists << fair_bits(shared);
             if (values % ((uint64_t)groups << bits) == 0) score *= 1.02;
             if (score > best) best = score, *packed_form = packed;
         }
@@ -450,18 +465,15 @@ static void plan_twins(recent_filter *f) {
     if (tried > TRIED_LEAST) tried = TRIED_LEAST;
     if (f->lines / 4096 > tried) tried = f->lines / 4096;
     f->tried = tried < TRIED_MOST ? tried : TRIED_MOST;
-    f->lines -= f->tried * TWINS;
+    f->lines -= f->tried * WAYS;
 }
 
 /* Codes for as many entries as a shared line can have, and for the other forms. */
 static void plan_codes(line_shape *shape, double eps) {
-    unsigned entries = (unsigned)(LINE_BITS / (log2(1 / eps) + 2)), others = MARKED + SPREAD_CODES;
+    unsigned entries = (unsigned)(LINE_BITS / (log2(1 / eps) + 2)), others = FORMS - ORDERED;
     shape->code_bits = 5;
-    while (1u << shape->code_bits < entries + 1 + others) shape->code_bits++;
-    unsigned spare = (1u << shape->code_bits) - (entries + 1 + others);
-    shape->code_ordered = entries + 1 + spare * 3 / 4;
-    shape->code_marked = shape->code_ordered + MARKED - ORDERED;
-    shape->code_spread = shape->code_marked + 1;
+    while (1u << shape->code_bits < entries * 9 / 8 + 1 + others) shape->code_bits++;
+    shape->code_ordered = (1u << shape->code_bits) - others;
 }
 
 static weir_status create(weir_filter *base, weir_error *err) {
@@ -484,8 +496,8 @@ static weir_status create(weir_filter *base, weir_error *err) {
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
     if (f->base.windowed) plan_window(f, eps);
     else plan_twins(f);
-    f->watched = f->tried ? f->tried : f->lines;
-    return weir__filter_map(base, (f->lines + f->tried * TWINS) * LINE_BYTES, err);
+    f->watched = f->lines < WATCHED ? f->lines : WATCHED;
+    return weir__filter_map(base, (f->lines + f->tried * WAYS) * LINE_BYTES, err);
 }
 
 static line_books new_books(const recent_filter *f, uint64_t lines) {
@@ -494,9 +506,10 @@ static line_books new_books(const recent_filter *f, uint64_t lines) {
 
 static void start(weir_filter *base) {
     recent_filter *f = (recent_filter *)base;
+    f->state.layout = LAYOUT;
     f->state.rng = weir__mix64(weir__opt_whole(base, WEIR__OPT_SEED) + 1);
     f->state.books = new_books(f, f->lines);
-    f->state.twin_books = new_books(f, f->tried * TWINS);
+    f->state.twin_books = new_books(f, f->tried * WAYS);
     f->state.keys.limit = f->state.keys_hit.limit = UINT64_MAX;
 }
 
@@ -529,40 +542,35 @@ static double crowding(const recent_filter *f) {
     return distinct(&f->state.keys) / ((double)f->lines * f->shape.shared.fair);
 }
 
-/* How much likelier a key that was hit is to come again than one that was not, as the twins
+/* How much likelier a key that was hit is to come again than one that was not, as the marks
  * tell; 0 if they do not know. */
 static double known_skew(const recent_filter *f) {
     double again = (double)f->state.hit_again, first = (double)f->state.hit_first;
-    uint64_t enough = ENOUGH_A_LINE * f->tried < ENOUGH ? ENOUGH_A_LINE * f->tried : ENOUGH;
-    return again + first > (double)enough * f->shape.shared.fair ? again / (first + 1) : 0;
-}
-
-static unsigned first_to_be_had(const recent_filter *f, unsigned way, unsigned other) {
-    return to_be_had(f, way) ? way : to_be_had(f, other) ? other : SHARED_BEHIND;
+    return again + first > (double)ENOUGH * f->shape.shared.fair ? again / (first + 1) : 0;
 }
 
 static unsigned way_for_alike(const recent_filter *f, double crowd) {
-    bool short_ones = f->shape.spread.width < 4;
+    bool short_ones = f->shape.spread[0].width < 4;
     if (crowd > PACKED_FROM) return PACKED_ANY;
-    if (short_ones && crowd < FEW_WIDE_FROM) return SHARED_BEHIND;
-    return first_to_be_had(f, SPREAD_ANY, SHARED_BEHIND);
+    return short_ones && crowd < FEW_WIDE_FROM ? SHARED_BEHIND : SPREAD_ANY;
 }
 
-/* Whether a marked line has many keys less than a spread one. */
-static bool marks_cost_much(const recent_filter *f) {
-    return to_be_had(f, MARKED_ANY) && f->shape.spread.most > 1.25 * f->shape.marked.entries;
+/* The way that keeps what was hit. Where keys have few bits a mark costs too many places. */
+static unsigned way_of_hits(const recent_filter *f) {
+    return spread_of(&f->shape, MARKED)->width < WIDE ? ORDERED_MIDDLE : MARKED_ANY;
 }
 
+/* Marks are worth their bit the sooner the more skewed a stream is, and the less of a key the
+ * bit is. */
 static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew) {
-    bool much = skew > SKEWED_MUCH;
-    if (!to_be_had(f, MARKED_ANY))
-        return much || crowd > ORDERED_FROM ? first_to_be_had(f, ORDERED_MIDDLE, SPREAD_ANY)
-                                            : way_for_alike(f, crowd);
-    bool costly = marks_cost_much(f);
-    if ((much && crowd > MARKED_SOON) ||
-        crowd > (costly ? MARKED_LATE : fmax(MARKED_FROM, MARKED_BY_SKEW / skew)))
-        return MARKED_ANY;
-    return costly ? SPREAD_ANY : SHARED_BEHIND;
+    unsigned way = way_of_hits(f), width = spread_of(&f->shape, MARKED)->width;
+    bool spread_more = f->shape.spread[0].most > SPREAD_MORE * f->shape.shared.fair;
+    if (way == MARKED_ANY)
+        return crowd > fmax(MARKED_SOON, MARKED_FROM / (width * pow(skew, 3))) ? way
+               : spread_more                                                   ? SPREAD_ANY
+                                                                               : SHARED_BEHIND;
+    return crowd > (skew > SKEWED_MUCH ? ORDERED_SOON : ORDERED_FROM) ? way
+                                                                      : way_for_alike(f, crowd);
 }
 
 /* The way to begin with, before the contest has anything to say. */
@@ -572,10 +580,8 @@ static unsigned likely_way(const recent_filter *f) {
     bool once = (double)hits <= ONCE_MORE * distinct(&f->state.keys_hit);
     bool alike = skew > 0 ? skew > SPENT && skew < SKEWED : crowd > PACKED_FROM;
     if (once && hits * RARE <= verdicts && !alike)
-        return crowd > FRONT_FROM && to_be_had(f, ORDERED_FRONT) ? ORDERED_FRONT : SHARED_FRONT;
-    if (skew == 0 && !once)
-        return crowd > MARKED_BLIND ? first_to_be_had(f, MARKED_ANY, ORDERED_MIDDLE)
-                                    : SHARED_BEHIND;
+        return crowd > FRONT_FROM ? ORDERED_FRONT : SHARED_FRONT;
+    if (skew == 0 && !once) return crowd > MARKED_BLIND ? way_of_hits(f) : SHARED_BEHIND;
     return skew < SKEWED ? way_for_alike(f, crowd) : way_for_skewed(f, crowd, skew);
 }
 
@@ -591,7 +597,9 @@ static void forget_contest(recent_filter *f) {
     memset(f->state.lost, 0, sizeof f->state.lost);
 }
 
+/* A form that is not to be had at this rate has a shared one in its place. */
 static void follow(recent_filter *f, unsigned way, bool decided) {
+    if (!to_be_had(f, way)) way = ways[way].front ? SHARED_FRONT : SHARED_BEHIND;
     f->state.decided |= decided;
     if (way == f->state.winner) return;
     f->state.winner = way;
@@ -619,7 +627,7 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
     unsigned form = ways[f->state.winner].form;
     if (!f->state.decided && form != MARKED && f->state.winner != ORDERED_MIDDLE)
         follow(f, likely_way(f), false);
-    if (!f->tried || crowding(f) < (marks_cost_much(f) ? MARKED_LATE : CONTEST_FROM)) {
+    if (!f->tried || crowding(f) < CONTEST_FROM) {
         forget_contest(f);
         return;
     }
@@ -648,10 +656,10 @@ static uint64_t line_cost(const recent_filter *f, unsigned code) {
 }
 static unsigned line_entries(const recent_filter *f, const uint8_t *line) {
     unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
-    return form == SHARED   ? code
-           : form == SPREAD ? count_singles(line, &f->shape) + count_extras(line, &f->shape)
-           : form == MARKED ? f->shape.marked.entries
-                            : ordered_of(f, form)->entries;
+    return form == SHARED    ? code
+           : is_spread(form) ? count_singles(line, spread_of(&f->shape, form)) +
+                                   count_extras(line, spread_of(&f->shape, form))
+                             : ordered_of(f, form)->entries;
 }
 
 /* Charge a line's change from one cost to another, if that can be paid. What a
@@ -670,79 +678,101 @@ static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
 typedef struct {
     unsigned count;
     uint64_t value[ENTRIES_MAX + 1]; /* the best protected first */
+    bool mark[ENTRIES_MAX + 1];
 } line_content;
 
-HOT void add_rank(line_content *content, unsigned rank, const uint8_t *ranks,
-                  const uint64_t *values, unsigned n) {
-    for (unsigned i = 0; i < n; i++)
-        if (ranks[i] == rank) /* NOLINTNEXTLINE(clang-analyzer-core*): both are filled up to n */
-            content->value[content->count++] = values[i];
+/* One that is read, with its place in the order: by mark, and then by rank. */
+typedef struct {
+    uint64_t value;
+    bool mark;
+    uint8_t order;
+} ranked_entry;
+
+#define RANKS 64u /* more than a list, or a group, has entries */
+
+HOT ranked_entry entry_read(uint64_t value, bool mark, unsigned rank) {
+    return (ranked_entry){value, mark, (uint8_t)(rank + (mark ? 0 : RANKS))};
 }
 
-HOT void sort_by_rank(line_content *content, const uint8_t *ranks, const uint64_t *values,
-                      unsigned n) {
-    content->count = 0;
-    for (unsigned rank = 0; content->count < n; rank++) add_rank(content, rank, ranks, values, n);
+HOT void sort_entries(line_content *content, const ranked_entry *entries, unsigned n) {
+    uint8_t first[2 * RANKS + 1] = {0};
+    for (unsigned i = 0; i < n; i++) /* NOLINTNEXTLINE(clang-analyzer-core*): filled up to n */
+        first[entries[i].order + 1]++;
+    for (unsigned order = 1; order < 2 * RANKS; order++)
+        first[order] = (uint8_t)(first[order] + first[order - 1]);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at = first[entries[i].order]++;
+        content->value[at] = entries[i].value;
+        content->mark[at] = entries[i].mark;
+    }
+    content->count = n;
+}
+
+HOT void read_flat(const recent_filter *f, const uint8_t *line, unsigned n, line_content *content) {
+    const shared_form *form = &f->shape.shared;
+    unsigned marks = get_flat_marks(line, n), width = form->width[n];
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t tag = get_tag(line, n, i);
+        content->value[i] = value_of((unsigned)(tag >> (64 - form->list_bits)), form->lists,
+                                     tag << form->list_bits >> (64 - width), width);
+        content->mark[i] = marks >> i & 1;
+    }
+    content->count = n;
 }
 
 HOT void read_shared(const recent_filter *f, const uint8_t *line, line_content *content) {
-    unsigned n = read_code(line, &f->shape), lists = f->shape.shared.lists;
-    unsigned width = f->shape.shared.width[n], i = 0;
-    if (n <= f->shape.shared.flat) {
-        for (content->count = 0; content->count < n; content->count++) {
-            uint64_t tag = get_tag(line, n, content->count);
-            unsigned list_bits = f->shape.shared.list_bits;
-            content->value[content->count] = value_of((unsigned)(tag >> (64 - list_bits)), lists,
-                                                      tag << list_bits >> (64 - width), width);
-        }
+    const shared_form *form = &f->shape.shared;
+    unsigned n = read_code(line, &f->shape), lists = form->lists;
+    unsigned width = form->width[n], mark = mark_of(form, n), bit = f->shape.code_bits, i = 0;
+    if (n <= form->flat) {
+        read_flat(f, line, n, content);
         return;
     }
-    uint8_t ranks[ENTRIES_MAX + 1] = {0};
-    uint64_t values[ENTRIES_MAX + 1];
-    unsigned bit = f->shape.code_bits;
+    ranked_entry entries[ENTRIES_MAX + 1];
     for (unsigned list = 0; list < lists; list++, bit++)
         for (unsigned rank = 0; get_bits(line, bit, 1); bit++, i++) {
-            ranks[i] = (uint8_t)rank++;
-            values[i] = value_of(list, lists, get_bits(line, remainder_at(i, width), width), width);
+            uint64_t field = get_bits(line, remainder_at(i, width), width);
+            uint64_t value = value_of(list, lists, field >> mark, width - mark);
+            entries[i] = entry_read(value, field & mark, rank++);
         }
-    sort_by_rank(content, ranks, values, n);
+    sort_entries(content, entries, n);
 }
 
 HOT void read_ordered(const ordered_form *form, const uint8_t *line, line_content *content) {
-    uint8_t ranks[ENTRIES_MAX + 1] = {0};
-    uint64_t values[ENTRIES_MAX + 1];
+    ranked_entry entries[ENTRIES_MAX + 1];
     unsigned n = 0;
     for (unsigned g = 0; g < form->groups; g++) {
         two_words both = read_group(form, line, g);
         wide_word slots = (wide_word)both.high << 64 | both.low;
         for (unsigned j = 0; j < form->slots - (g >= form->wide); j++, n++) {
-            ranks[n] = (uint8_t)j;
-            values[n] =
-                value_of(g, form->groups,
-                         (uint64_t)(slots >> j * form->bits) & low_mask(form->bits), form->bits);
+            uint64_t bits = (uint64_t)(slots >> j * form->bits) & low_mask(form->bits);
+            entries[n] = entry_read(value_of(g, form->groups, bits, form->bits), false, j);
         }
     }
-    sort_by_rank(content, ranks, values, n);
+    sort_entries(content, entries, n);
 }
 
 /* An entry of a shared line: its list, and the bits of the value that follow. */
 typedef struct {
-    unsigned list;
     uint64_t rest;
+    unsigned list;
+    bool mark;
 } list_entry;
 
 HOT void write_flat(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n) {
+    unsigned marks = 0;
     for (unsigned i = 0; i < n; i++) {
         uint64_t tag = tag_of(&f->shape.shared, entries[i].list, entries[i].rest);
         if (n <= WORDS_MOST) put_word(line, i, tag);
         else put_bits(line, 32 * (i + 1), 32, tag >> 32);
+        marks |= (unsigned)entries[i].mark << i;
     }
     line[0] = (uint8_t)n;
+    add_flat_marks(line, n, marks);
 }
 
 /* Write entries list by list, those of one list in the order in which they come. */
-HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n,
-                     unsigned width) {
+HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n) {
     uint64_t words[9] = {n};
     uint8_t lists[ENTRIES_MAX + 1];
     for (unsigned i = 0; i < n; i++) lists[i] = (uint8_t)entries[i].list;
@@ -750,11 +780,12 @@ HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *en
         unsigned rank = 0;
         for (unsigned j = 0; j < i; j++) rank += lists[j] <= lists[i];
         for (unsigned j = i + 1; j < n; j++) rank += lists[j] < lists[i];
-        unsigned bit = f->shape.code_bits + lists[i] + rank, at = remainder_at(rank, width);
-        uint64_t remainder = entries[i].rest >> (64 - width);
+        entry_field field = field_of(&f->shape.shared, n, entries[i].rest);
+        unsigned bit = f->shape.code_bits + lists[i] + rank, at = remainder_at(rank, field.width);
+        uint64_t bits = field.bits | (entries[i].mark & field.mark);
         words[bit / 64] |= UINT64_C(1) << bit % 64;
-        words[at / 64] |= remainder << at % 64;
-        words[at / 64 + 1] |= remainder >> 1 >> (63 - at % 64);
+        words[at / 64] |= bits << at % 64;
+        words[at / 64 + 1] |= bits >> 1 >> (63 - at % 64);
     }
     memcpy(line, words, LINE_BYTES);
 }
@@ -763,78 +794,54 @@ HOT unsigned write_shared(const recent_filter *f, uint8_t *line, const line_cont
     const shared_form *form = &f->shape.shared;
     unsigned n = content->count < form->most ? content->count : form->most;
     list_entry entries[ENTRIES_MAX + 1];
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         entries[i].list = (unsigned)weir__part(content->value[i], form->lists, &entries[i].rest);
+        entries[i].mark = content->mark[i];
+    }
     memset(line, 0, LINE_BYTES);
     if (n <= form->flat) write_flat(f, line, entries, n);
-    else write_lists(f, line, entries, n, form->width[n]);
+    else write_lists(f, line, entries, n);
     return n;
 }
 
-/* Entries of a marked line: those with a mark first. */
-HOT void read_marked(const recent_filter *f, const uint8_t *line, line_content *content) {
-    const marked_form *form = &f->shape.marked;
-    uint64_t values[WIDTH_MAX], marks = get_marks(line, form);
-    uint8_t ranks[WIDTH_MAX] = {0};
-    unsigned bit = f->shape.code_bits, lists = f->shape.shared.lists, i = 0;
-    for (unsigned list = 0; list < lists; list++, bit++)
-        for (; get_bits(line, bit, 1); bit++, i++) {
-            ranks[i] = !(marks >> i & 1);
-            values[i] =
-                value_of(list, lists, get_bits(line, remainder_at(i, form->width), form->width),
-                         form->width);
-        }
-    sort_by_rank(content, ranks, values, i);
-}
-
-HOT unsigned write_marked(const recent_filter *f, uint8_t *line, line_content *content) {
-    const marked_form *form = &f->shape.marked;
-    list_entry entries[WIDTH_MAX];
-    for (unsigned i = content->count; i < form->entries; i++) content->value[i] = content->value[0];
-    for (unsigned i = 0; i < form->entries; i++)
-        entries[i].list =
-            (unsigned)weir__part(content->value[i], f->shape.shared.lists, &entries[i].rest);
-    write_lists(f, line, entries, form->entries, form->width);
-    write_code(line, &f->shape, f->shape.code_marked);
-    return least(content->count, form->entries);
-}
-
 /* Entries of a spread line: those that hold their lists, then the extras, the latest first. */
-HOT void read_spread(const recent_filter *f, const uint8_t *line, line_content *content) {
-    const spread_form *form = &f->shape.spread;
-    unsigned extras = count_extras(line, &f->shape);
-    content->count = 0;
+HOT void read_spread(const uint8_t *line, const spread_form *form, line_content *content) {
+    unsigned extras = count_extras(line, form), width = form->width, mark = form->mark, n = 0;
+    ranked_entry entries[ENTRIES_MAX + 1];
     for (unsigned list = 0; list < form->lists; list++)
-        if (is_taken(line, f->shape.code_bits + list)) {
-            unsigned at = remainder_at(content->count, form->width);
-            content->value[content->count++] =
-                value_of(list, form->lists, get_bits(line, at, form->width), form->width);
+        if (is_taken(line, form->map + list)) {
+            uint64_t field = get_bits(line, remainder_at(n, width), width);
+            uint64_t value = value_of(list, form->lists, field >> mark, width - mark);
+            entries[n++] = entry_read(value, field & mark, 0);
         }
     while (extras--) {
         uint64_t extra = get_bits(line, extra_at(form, extras), form->extra_width);
-        content->value[content->count++] = value_of((unsigned)(extra >> form->width), form->lists,
-                                                    extra & low_mask(form->width), form->width);
+        uint64_t value = value_of((unsigned)(extra >> width), form->lists,
+                                  (extra & low_mask(width)) >> mark, width - mark);
+        entries[n++] = entry_read(value, extra & mark, 1);
     }
+    sort_entries(content, entries, n);
 }
 
 /* Each list to the first of its keys that comes, the others are extras as far as they fit. */
-HOT unsigned write_spread(const recent_filter *f, uint8_t *line, const line_content *content) {
-    const line_shape *shape = &f->shape;
-    const spread_form *form = &shape->spread;
+HOT unsigned write_spread(uint8_t *line, const line_shape *shape, const spread_form *form,
+                          const line_content *content) {
     uint64_t left[ENTRIES_MAX + 1];
     unsigned others = 0, singles = 0, n = content->count < form->most ? content->count : form->most;
     memset(line, 0, LINE_BYTES);
-    write_code(line, shape, shape->code_spread);
+    write_code(line, shape, form->code);
     for (unsigned i = 0; i < n; i++) {
-        spread_key key = find_spread_key(shape, content->value[i]);
-        unsigned rank = entries_before(line, shape, form->words, key.bit);
-        if (is_taken(line, key.bit)) left[others++] = key.extra;
-        else add_single(line, shape, singles++, rank, &key, CPU_ANY);
+        spread_key key = find_spread_key(form, content->value[i]);
+        uint64_t mark = content->mark[i] & form->mark;
+        unsigned rank = entries_before(line, form->map, form->words, key.bit);
+        key.remainder |= mark;
+        if (is_taken(line, key.bit)) left[others++] = key.extra | mark;
+        else add_single(line, form, singles++, rank, &key, CPU_ANY);
     }
     unsigned room = LINE_BITS - form->extras - singles * form->width;
-    if (others > form->most_extras) others = form->most_extras;
+    if (others > most_extras(form)) others = most_extras(form);
     if (others > room / form->extra_width) others = room / form->extra_width;
-    for (unsigned j = 0; j < others; j++) add_extra(line, shape, j, left[others - 1 - j]);
+    for (unsigned j = 0; j < others; j++) add_extra(line, form, j, left[others - 1 - j]);
     return singles + others;
 }
 
@@ -868,16 +875,15 @@ HOT unsigned write_ordered(recent_filter *f, const ordered_form *form, unsigned 
 HOT void read_line(const recent_filter *f, const uint8_t *line, unsigned form,
                    line_content *content) {
     if (form == SHARED) read_shared(f, line, content);
-    else if (form == MARKED) read_marked(f, line, content);
-    else if (form == SPREAD) read_spread(f, line, content);
+    else if (is_spread(form)) read_spread(line, spread_of(&f->shape, form), content);
     else read_ordered(ordered_of(f, form), line, content);
 }
 
 /* Returns how many entries were kept. */
-HOT unsigned write_line(recent_filter *f, uint8_t *line, unsigned form, line_content *content) {
+HOT unsigned write_line(recent_filter *f, uint8_t *line, unsigned form,
+                        const line_content *content) {
     if (form == SHARED) return write_shared(f, line, content);
-    if (form == MARKED) return write_marked(f, line, content);
-    if (form == SPREAD) return write_spread(f, line, content);
+    if (is_spread(form)) return write_spread(line, &f->shape, spread_of(&f->shape, form), content);
     return write_ordered(f, ordered_of(f, form), code_of(&f->shape, form), line, content);
 }
 
@@ -912,12 +918,11 @@ HOT bool offer_ordered(const ordered_form *form, uint8_t *line, uint64_t value, 
 HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned n, list_place place,
                       uint64_t rest, bool front, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
-    unsigned width = form->width[n];
     unsigned at = place.first + pick(place.length > 0, !front, 0);
     if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
-        if (form->width[n + 1] != width) CALL(shorten, cpu, (line, n, width, form->width[n + 1]));
-        width = form->width[n + 1];
-        insert_entry(line, &f->shape, words, n, width, place.head, at, rest >> (64 - width), cpu);
+        if (form->width[n + 1] != form->width[n]) CALL(shorten, cpu, (form, line, n));
+        entry_field field = field_of(form, n + 1, rest);
+        insert_entry(line, &f->shape, words, n, field.width, place.head, at, field.bits, cpu);
         write_code(line, &f->shape, n + 1);
         f->state.books.held++;
         return;
@@ -927,8 +932,9 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
     bool long_only = front | ((dice & 63) < KEEP_FIRSTS);
     unsigned bit = next_end(line, &f->shape, words, n, start, long_only);
     if (place.length >= LIST_MAX) bit = place.head + place.length - 1;
-    unsigned out = entries_before(line, &f->shape, words, bit);
-    exchange_entry(line, words, width, place.head, at, bit, out, rest >> (64 - width), cpu);
+    unsigned out = entries_before(line, f->shape.code_bits, words, bit);
+    entry_field field = field_of(form, n, rest);
+    exchange_entry(line, words, field.width, place.head, at, bit, out, field.bits, cpu);
     f->state.books.forgotten++;
 }
 
@@ -937,12 +943,15 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
 HOT void list_up(const recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
     enum { MOST = HALVES_MOST + 1 };
     const shared_form *form = &f->shape.shared;
-    uint64_t rests[MOST] = {rest}, sorted[MOST] = {0}, words[8] = {n + 1};
+    uint64_t rests[MOST], sorted[MOST] = {0}, words[8] = {n + 1};
     int32_t order[MOST] = {(int32_t)(list * MOST)}, rank[MOST] = {0};
+    unsigned width = form->width[n + 1], last = 64 - width, marks = get_flat_marks(line, n);
+    uint64_t mark = (uint64_t)mark_of(form, n + 1) << last;
+    rests[0] = rest & ~mark;
     for (unsigned i = n + 1; i < MOST; i++) order[i] = INT32_MAX;
     for (unsigned i = 1; i <= n; i++) {
         uint64_t tag = get_tag(line, n, n - i);
-        rests[i] = tag << form->list_bits;
+        rests[i] = (tag << form->list_bits & ~mark) | (mark & -(uint64_t)(marks >> (n - i) & 1));
         order[i] = (int32_t)((tag >> (64 - form->list_bits)) * MOST + i);
     }
     for (unsigned j = 0; j < MOST; j++)
@@ -952,7 +961,7 @@ HOT void list_up(const recent_filter *f, uint8_t *line, unsigned n, unsigned lis
         words[bit / 64] |= UINT64_C(1) << bit % 64;
         sorted[rank[i]] = rests[i];
     }
-    pack_remainders(words, sorted, n + 1, form->width[n + 1]);
+    pack_remainders(words, sorted, n + 1, width);
     memcpy(line, words, LINE_BYTES);
 }
 
@@ -964,9 +973,9 @@ HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list
         return;
     }
     for (unsigned i = 0; i < WORDS_MOST; i++) halves[i] = (uint32_t)(get_word(line, i) >> 32);
+    put_bits(line, 0, 32, n + 1);
     memcpy(line + 4, halves, sizeof halves);
     put_bits(line, 32 * (n + 1), 32, tag_of(&f->shape.shared, list, rest) >> 32);
-    line[0] = (uint8_t)(n + 1);
 }
 
 NOT_HERE(void, outgrow,
@@ -977,7 +986,11 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
                     cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     uint64_t tag = tag_of(form, list, rest);
-    if (find_tag(line, n, tag, cpu)) return true;
+    unsigned found = match_tags(line, n, tag, cpu);
+    if (found) {
+        add_flat_marks(line, n, found);
+        return true;
+    }
     pay(f, form->cost[n], form->cost[n + 1]);
     f->state.books.held++;
     if (n == WORDS_MOST || n == form->flat) {
@@ -989,17 +1002,24 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     return false;
 }
 
-HOT bool offer_spread_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
+/* A key and a line in one of the spread forms. */
+HOT bool offer_spread_to(recent_filter *f, uint8_t *line, uint64_t value, bool marked,
+                         cpu_kind cpu) {
     int grown;
-    bool seen = offer_spread(&f->shape, line, value, &f->state.rng, &grown, cpu);
+    const spread_form *form = &f->shape.spread[marked];
+    bool seen = offer_spread(form, line, value, marked, &f->state.rng, &grown, cpu);
     f->state.books.held += (uint64_t)(int64_t)grown;
+    f->state.books.forgotten += (uint64_t)(int64_t)(!seen - grown);
     return seen;
 }
+HOT bool offer_unmarked_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
+    return offer_spread_to(f, line, value, false, cpu);
+}
 HOT bool offer_marked_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
-    return offer_marked(&f->shape, line, f->shape.marked.words, value, &f->state.rng, cpu);
+    return offer_spread_to(f, line, value, true, cpu);
 }
 
-NOT_HERE(bool, offer_spread, (recent_filter * f, uint8_t *line, uint64_t value),
+NOT_HERE(bool, offer_unmarked, (recent_filter * f, uint8_t *line, uint64_t value),
          (f, line, value, cpu))
 NOT_HERE(bool, offer_marked, (recent_filter * f, uint8_t *line, uint64_t value),
          (f, line, value, cpu))
@@ -1010,9 +1030,11 @@ static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_
 
 /* A key and a line in the form of a way. */
 HOT bool offer_formed(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
-    if (ways[way].form == SPREAD) return CALL(offer_spread, cpu, (f, line, value));
+    if (ways[way].form == SPREAD) return CALL(offer_unmarked, cpu, (f, line, value));
     if (ways[way].form == MARKED) return CALL(offer_marked, cpu, (f, line, value));
-    return offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
+    bool seen = offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
+    f->state.books.forgotten += !seen;
+    return seen;
 }
 
 /* A key and a shared line that is no longer flat, whose header takes so many words. */
@@ -1020,17 +1042,18 @@ HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsig
                           uint64_t value, cpu_kind cpu) {
     const shared_form *shared = &f->shape.shared;
     uint64_t rest;
-    unsigned list = (unsigned)weir__part(value, shared->lists, &rest), width = shared->width[n];
+    unsigned list = (unsigned)weir__part(value, shared->lists, &rest), form = ways[way].form;
+    entry_field field = field_of(shared, n, rest);
     list_place place = find_list(line, &f->shape, words, list, cpu);
-    unsigned j = find_remainder(line, shared, place, width, rest >> (64 - width));
+    unsigned j = find_remainder(line, shared, place, field), first = place.first;
     if (j < place.length) {
-        if (j) promote(line, place.first + j, place.first, width, rest >> (64 - width), cpu);
+        if (j) promote(line, first + j, first, field.width, field.bits | field.mark, cpu);
+        else set_mark(line, remainder_at(first, field.width), field.mark);
         return true;
     }
-    if (n >= shared->fair && ways[way].form != SHARED &&
-        CALL(convert, cpu, (f, line, ways[way].form))) {
+    unsigned full = form == MARKED && shared->marked ? shared->marked : shared->fair;
+    if (n >= full && form != SHARED && CALL(convert, cpu, (f, line, form))) {
         offer_formed(f, line, way, value, cpu);
-        f->state.books.forgotten++;
         return false;
     }
     enter_shared(f, line, words, n, place, rest, ways[way].front, cpu);
@@ -1062,7 +1085,6 @@ HOT bool offer_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t valu
         unsigned form = form_of(&f->shape, code);
         bool its_own = ways[way].form == form;
         bool seen = offer_formed(f, line, its_own ? way : any_way_of[form], value, cpu);
-        f->state.books.forgotten += !seen;
         if (!its_own & !seen) CALL(convert, cpu, (f, line, ways[way].form));
         return seen;
     }
@@ -1081,27 +1103,7 @@ static void swap_books(recent_filter *f) {
 }
 
 static inline uint8_t *twin_of(const recent_filter *f, uint64_t number, unsigned way) {
-    return f->base.cells + (f->lines + number * TWINS + way) * LINE_BYTES;
-}
-
-/* Once known, the skew is that of the time when keys began to be forgotten: later the twin of
- * the keys that were hit is too full to tell. */
-static bool skew_is_settled(const recent_filter *f) {
-    const line_books *books = &f->state.twin_books; /* of the lines: the books are swapped */
-    return books->forgotten >= f->lines && known_skew(f) > 0;
-}
-
-/* Whether keys that were hit are hit more often than others. A key that its line knows is
- * offered to one more twin, which so has all keys that were hit. If all are alike both sums
- * grow alike. */
-HOT void count_again(recent_filter *f, uint64_t number, uint64_t value, cpu_kind cpu) {
-    uint8_t *hit = twin_of(f, number, WAYS);
-    unsigned before = line_entries(f, hit);
-    unsigned all = line_entries(f, twin_of(f, number, SHARED_BEHIND));
-    bool again = offer_line(f, hit, SHARED_BEHIND, value, cpu);
-    if (4 * before > 3 * all || skew_is_settled(f)) return;
-    f->state.hit_again += again ? all - before : 0;
-    f->state.hit_first += again ? 0 : before;
+    return f->base.cells + (f->lines + number * WAYS + way) * LINE_BYTES;
 }
 
 /* The twins of a line get the same key; what they say is held against the winner's. */
@@ -1110,7 +1112,6 @@ HOT void offer_twins_here(recent_filter *f, uint64_t number, uint64_t value, cpu
     swap_books(f);
     for (unsigned way = 0; way < WAYS; way++)
         seen[way] = to_be_had(f, way) && offer_line(f, twin_of(f, number, way), way, value, cpu);
-    if (seen[SHARED_BEHIND]) count_again(f, number, value, cpu);
     swap_books(f);
     now = seen[f->state.winner];
     for (unsigned way = 0; way < WAYS; way++) {
@@ -1121,7 +1122,7 @@ HOT void offer_twins_here(recent_filter *f, uint64_t number, uint64_t value, cpu
 
 HOT void watch_here(recent_filter *f, uint64_t number, uint64_t hash, uint64_t value, bool seen,
                     cpu_kind cpu) {
-    if (f->tried) offer_twins_here(f, number, value, cpu);
+    if (number < f->tried) offer_twins_here(f, number, value, cpu);
     count_watched(f, hash, seen);
 }
 
@@ -1129,9 +1130,41 @@ NOT_HERE(void, watch,
          (recent_filter * f, uint64_t number, uint64_t hash, uint64_t value, bool seen),
          (f, number, hash, value, seen, cpu))
 
+/* Whether keys that were hit are hit more often than others. A hit on a key with a mark counts
+ * by how many keys of the line have none, and the other way round: if all keys are alike both
+ * sums grow alike. */
+static __attribute__((noinline)) void count_again(recent_filter *f, const uint8_t *line,
+                                                  uint64_t value) {
+    const shared_form *form = &f->shape.shared;
+    unsigned n = read_code(line, &f->shape), marks;
+    uint64_t rest;
+    unsigned list = (unsigned)weir__part(value, form->lists, &rest);
+    bool again;
+    if (n <= WORDS_MOST || n > form->marked) return;
+    if (n <= form->flat) {
+        unsigned found = match_tags(line, n, tag_of(form, list, rest), CPU_ANY);
+        if (!found) return;
+        again = get_flat_marks(line, n) & found;
+        marks = (unsigned)__builtin_popcount(get_flat_marks(line, n));
+    } else {
+        entry_field field = field_of(form, n, rest);
+        list_place place = find_list(line, &f->shape, header_words(&f->shape, n), list, CPU_ANY);
+        unsigned j = find_remainder(line, form, place, field);
+        if (j == place.length) return;
+        again = get_bits(line, remainder_at(place.first + j, field.width), 1);
+        marks = 0;
+        for (unsigned i = 0; i < n; i++)
+            marks += (unsigned)get_bits(line, remainder_at(i, field.width), 1);
+    }
+    f->state.hit_again += again ? n - marks : 0;
+    f->state.hit_first += again ? 0 : marks;
+}
+
 HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t hash, uint64_t value,
                    cpu_kind cpu) {
-    bool seen = offer_line(f, cells + number * LINE_BYTES, (unsigned)f->state.winner, value, cpu);
+    uint8_t *line = cells + number * LINE_BYTES;
+    if (number < f->watched) count_again(f, line, value);
+    bool seen = offer_line(f, line, (unsigned)f->state.winner, value, cpu);
     count_distinct(&f->state.keys, hash, !seen);
     if (number < f->watched) CALL(watch, cpu, (f, number, hash, value, seen));
     return seen;
@@ -1203,20 +1236,18 @@ static bool test_one(const recent_filter *f, uint64_t hash) {
     uint64_t value, rest, number = weir__part(hash, f->lines, &value);
     const uint8_t *line = f->base.cells + number * LINE_BYTES;
     unsigned code = read_code(line, &f->shape);
-    if (code >= f->shape.code_spread) return test_spread(&f->shape, line, value);
-    if (code == f->shape.code_marked)
-        return find_marked(&f->shape, line, value) < f->shape.marked.entries;
-    if (code >= f->shape.code_ordered) {
-        const ordered_form *form = ordered_of(f, form_of(&f->shape, code));
-        unsigned group = (unsigned)weir__part(value, form->groups, &rest);
-        return test_group(form, line, group, rest >> (64 - form->bits));
+    unsigned form = form_of(&f->shape, code);
+    if (is_spread(form)) return test_spread(spread_of(&f->shape, form), line, value);
+    if (form != SHARED) {
+        const ordered_form *ordered = ordered_of(f, form);
+        unsigned group = (unsigned)weir__part(value, ordered->groups, &rest);
+        return test_group(ordered, line, group, rest >> (64 - ordered->bits));
     }
     const shared_form *shared = &f->shape.shared;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
-    unsigned width = shared->width[code];
-    if (code <= shared->flat) return find_tag(line, code, tag_of(shared, list, rest), CPU_ANY);
+    if (code <= shared->flat) return match_tags(line, code, tag_of(shared, list, rest), CPU_ANY);
     list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, CPU_ANY);
-    return find_remainder(line, shared, place, width, rest >> (64 - width)) < place.length;
+    return find_remainder(line, shared, place, field_of(shared, code, rest)) < place.length;
 }
 
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
@@ -1244,7 +1275,9 @@ static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *v
 static void unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, line_content *both) {
     line_content other;
     unsigned n = read_code(a, &f->shape), m = read_code(b, &f->shape);
-    unsigned width = f->shape.shared.width[n > m ? n : m], lists = f->shape.shared.lists;
+    const shared_form *form = &f->shape.shared;
+    unsigned larger = n > m ? n : m, lists = form->lists;
+    unsigned width = form->width[larger] - mark_of(form, larger);
     read_shared(f, a, both);
     read_shared(f, b, &other);
     for (unsigned i = 0; i < other.count; i++) {
@@ -1254,15 +1287,17 @@ static void unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, li
         for (unsigned j = 0; j < n && !known; j++)
             known = weir__part(both->value[j], lists, &its_rest) == list &&
                     (rest ^ its_rest) >> (64 - width) == 0;
-        if (!known && both->count <= ENTRIES_MAX) both->value[both->count++] = other.value[i];
+        if (known || both->count > ENTRIES_MAX) continue;
+        both->mark[both->count] = other.mark[i];
+        both->value[both->count++] = other.value[i];
     }
 }
 
 /* After a merge the twins are what their lines are. */
 static void match_twins(recent_filter *f) {
-    f->state.twin_books = new_books(f, f->tried * TWINS);
+    f->state.twin_books = new_books(f, f->tried * WAYS);
     for (uint64_t i = 0; i < f->tried; i++)
-        for (unsigned way = 0; way < TWINS; way++) {
+        for (unsigned way = 0; way < WAYS; way++) {
             memcpy(twin_of(f, i, way), f->base.cells + i * LINE_BYTES, LINE_BYTES);
             unsigned n = read_code(twin_of(f, i, way), &f->shape);
             f->state.twin_books.spent += f->shape.shared.cost[n];
@@ -1305,9 +1340,9 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
 
 /* Entries that the lines have room for, in the forms that they are in. */
 static double places(const recent_filter *f) {
-    const unsigned in_line[FORMS] = {f->shape.shared.fair, ordered_of(f, ORDERED)->entries,
-                                     ordered_of(f, PACKED)->entries, f->shape.marked.entries,
-                                     f->shape.spread.most};
+    const unsigned in_line[FORMS] = {
+        f->shape.shared.fair, ordered_of(f, ORDERED)->entries, ordered_of(f, PACKED)->entries,
+        spread_of(&f->shape, MARKED)->most, spread_of(&f->shape, SPREAD)->most};
     double sum = 0;
     for (unsigned form = 0; form < FORMS; form++)
         sum += (double)f->state.books.in_form[form] * in_line[form];
@@ -1390,19 +1425,19 @@ static bool header_is_sound(const recent_filter *f, const uint8_t *line, unsigne
     return zeros == f->shape.shared.lists && !get_bits(line, end - 1, 1);
 }
 
-static bool spread_is_sound(const recent_filter *f, const uint8_t *line) {
-    const spread_form *form = &f->shape.spread;
-    unsigned singles = count_singles(line, &f->shape), extras = count_extras(line, &f->shape);
-    return singles + extras <= form->most && extras <= form->most_extras &&
+static bool spread_is_sound(const uint8_t *line, const spread_form *form) {
+    unsigned singles = count_singles(line, form), extras = count_extras(line, form);
+    return singles + extras <= form->most &&
            extra_at(form, extras) + singles * form->width <= LINE_BITS;
 }
 
 static bool line_is_sound(const recent_filter *f, const uint8_t *line) {
     const shared_form *shared = &f->shape.shared;
     unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
-    if (form == MARKED)
-        return f->shape.marked.entries && header_is_sound(f, line, f->shape.marked.entries);
-    if (form == SPREAD) return f->shape.spread.most && spread_is_sound(f, line);
+    if (is_spread(form)) {
+        const spread_form *spread = spread_of(&f->shape, form);
+        return spread->most && spread_is_sound(line, spread);
+    }
     if (form != SHARED) return ordered_of(f, form)->groups;
     return code <= shared->most && (code <= shared->flat || header_is_sound(f, line, code));
 }
@@ -1438,10 +1473,14 @@ static weir_status check_lines(const recent_filter *f, uint64_t first, uint64_t 
 
 static weir_status check(const weir_filter *base, weir_error *err) {
     const recent_filter *f = (const recent_filter *)base;
+    if (f->state.layout != LAYOUT)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
+                          "its lines are written in another way than this version writes them; "
+                          "make it again");
     if (f->base.windowed) return check_window(f, err);
     weir_status status = check_lines(f, 0, f->lines, &f->state.books, err);
     if (status == WEIR_OK)
-        status = check_lines(f, f->lines, f->tried * TWINS, &f->state.twin_books, err);
+        status = check_lines(f, f->lines, f->tried * WAYS, &f->state.twin_books, err);
     if (status != WEIR_OK) return status;
     bool sound = f->state.winner < WAYS && to_be_had(f, (unsigned)f->state.winner) &&
                  f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST;

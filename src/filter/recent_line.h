@@ -1,7 +1,7 @@
 /* recent_line.h - what one cache line of `recent` holds, in two forms.
  *
  * A line is 512 bits and stands in one of several forms; its first bits say which. Two
- * are here; recent_marked.h and recent_spread.h have two more, made of the same parts.
+ * are here; recent_spread.h has a third, with marks or without, made of the same parts.
  * Bits are numbered from the low bit of byte 0, so the picture is the same on
  * every machine.
  *
@@ -14,12 +14,13 @@
  * its remainder. The header writes each list as one 1 per entry and a closing
  * 0; remainder i belongs to the i-th 1. The width r follows from n alone: as n
  * grows the remainders are cut shorter in place, nothing else changes. The
- * entries of a list stand in order, the first one best protected.
+ * entries of a list stand in order, the first one best protected. As long as it costs
+ * no place a remainder has a bit more, its last, which marks a key that was hit.
  *
  * While there are few keys a shared line is flat, as that is fast: list and remainder
  * stand together at the high end of a word, the tag. Up to 8 keys word i holds the
- * high 56 bits of the i-th tag, then up to 15 half word i + 1 holds its high 32 bits.
- * The low bits of word 0 hold n in either case.
+ * high 56 bits of the i-th tag, then up to 15 half word i + 1 holds its high 32 bits,
+ * and bit 8 + i its mark. The low bits of word 0 hold n in either case.
  *
  * The ordered form: G groups, each with a few slots at a fixed place
  *
@@ -85,8 +86,9 @@ typedef struct {
     unsigned list_bits;             /* of a list's number */
     bool one_word;                  /* the header is never longer */
     bool in_pairs;                  /* two remainders are read at once */
-    uint8_t width[ENTRIES_MAX + 2]; /* r for n entries */
-    uint64_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
+    unsigned marked;                /* entries in lists that have marks, at most */
+    uint8_t width[ENTRIES_MAX + 2]; /* of a remainder with its mark, for n entries */
+    uint32_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
 } shared_form;
 
 /* Two words side by side. Compilers know such a type of their own, but are slow
@@ -128,34 +130,27 @@ typedef struct {
 } ordered_form;
 
 typedef struct {
-    unsigned entries; /* 0: not to be had */
-    unsigned width;   /* of a remainder */
-    unsigned words;   /* that the header reaches into */
-    unsigned marks;   /* the bit at which they begin */
-    uint64_t cost;
-} marked_form;
-
-typedef struct {
+    unsigned code;
+    unsigned mark;        /* 1: keys have marks; 0: they have none */
     unsigned lists;       /* Q' */
     unsigned finer;       /* Q' = Q 2^finer */
-    unsigned width;       /* of a remainder, */
+    unsigned width;       /* of a remainder with its mark, */
     unsigned extra_width; /* and with the number of its list before it */
+    unsigned count_bits;  /* of the number of extras */
+    unsigned map;         /* the bit at which the map begins, */
+    unsigned extras;      /* and the extras */
     unsigned words;       /* that the map reaches into */
-    unsigned extras;      /* the bit at which they begin */
     unsigned most;        /* entries, at most; 0: not to be had */
-    unsigned most_extras;
-    uint64_t cost; /* of any line in this form */
+    uint64_t marks[8];    /* the bits that mark remainders */
+    uint64_t cost;        /* of any line in this form */
 } spread_form;
 
 /* The first bits of a line: n of a shared one, or one of the codes that follow. */
 typedef struct {
     unsigned code_bits;
-    unsigned code_ordered; /* the first of the ordered forms, */
-    unsigned code_marked;  /* the marked one, */
-    unsigned code_spread;  /* and the spread one, to which the number of extras is added */
+    unsigned code_ordered; /* the first of them; the last are the spread forms */
     shared_form shared;
-    marked_form marked;
-    spread_form spread;
+    spread_form spread[2]; /* without marks, and with them */
 } line_shape;
 
 /* ---- bits of a line ---- */
@@ -413,7 +408,7 @@ HOT uint64_t get_tag(const uint8_t *line, unsigned n, unsigned i) {
 }
 
 #if defined(__x86_64__)
-FOR_AVX512 static inline bool find_tag_wide(const uint8_t *line, unsigned n, uint64_t tag) {
+FOR_AVX512 static inline unsigned match_tags_wide(const uint8_t *line, unsigned n, uint64_t tag) {
     __m512i all = _mm512_loadu_si512(line);
     __m512i differ = _mm512_xor_si512(all, _mm512_set1_epi64((long long)tag));
     unsigned words = _mm512_testn_epi64_mask(differ, _mm512_set1_epi64(-256));
@@ -421,11 +416,12 @@ FOR_AVX512 static inline bool find_tag_wide(const uint8_t *line, unsigned n, uin
     return (n > WORDS_MOST ? halves : words) & ((1u << n) - 1);
 }
 #else
-#define find_tag_wide(...) false
+#define match_tags_wide(...) 0
 #endif
 
-HOT bool find_tag(const uint8_t *line, unsigned n, uint64_t tag, cpu_kind cpu) {
-    if (cpu == CPU_AVX512) return find_tag_wide(line, n, tag);
+/* A bit for each entry that has the tag. */
+HOT unsigned match_tags(const uint8_t *line, unsigned n, uint64_t tag, cpu_kind cpu) {
+    if (cpu == CPU_AVX512) return match_tags_wide(line, n, tag);
     unsigned found = 0;
     if (n > WORDS_MOST)
         for (unsigned i = 0; i < HALVES_MOST; i++)
@@ -434,6 +430,15 @@ HOT bool find_tag(const uint8_t *line, unsigned n, uint64_t tag, cpu_kind cpu) {
         for (unsigned i = 0; i < WORDS_MOST; i++)
             found |= (unsigned)((get_word(line, i) ^ tag) >> 8 == 0) << i;
     return found & ((1u << n) - 1);
+}
+
+/* The marks of a flat line, a bit for each entry. */
+HOT unsigned get_flat_marks(const uint8_t *line, unsigned n) {
+    return n > WORDS_MOST ? (unsigned)get_bits(line, 8, HALVES_MOST) : 0;
+}
+HOT void add_flat_marks(uint8_t *line, unsigned n, unsigned marks) {
+    uint64_t some = -(uint64_t)(n > WORDS_MOST);
+    put_word(line, 0, get_word(line, 0) | ((uint64_t)marks << 8 & some));
 }
 
 /* Put a tag after n others, where the way of being flat stays the same; which one that
@@ -474,30 +479,54 @@ HOT unsigned place_in_body(unsigned i, unsigned width) {
     return LINE_BITS - least((i + 1) * width, LINE_BITS);
 }
 
+/* Whether the remainders of a line of n entries have a mark, as a number. */
+HOT unsigned mark_of(const shared_form *form, unsigned n) {
+    return (n > form->flat) & (n <= form->marked);
+}
+
+/* A remainder as it stands in a line of n entries, without its mark. */
+typedef struct {
+    unsigned width;
+    unsigned mark;
+    uint64_t bits;
+} entry_field;
+
+HOT entry_field field_of(const shared_form *form, unsigned n, uint64_t rest) {
+    unsigned width = form->width[n], mark = mark_of(form, n);
+    return (entry_field){width, mark, rest >> (64 - width) & ~(uint64_t)mark};
+}
+
+/* The same key, whatever the mark. */
+HOT bool is_same(uint64_t bits, entry_field field) { return (bits ^ field.bits) <= field.mark; }
+
+HOT void set_mark(uint8_t *line, unsigned bit, unsigned mark) {
+    line[bit / 8] |= (uint8_t)(mark << bit % 8);
+}
+
 /* Whether the first two entries of a list hold a remainder, as two bits; entries that it
  * does not have count for nothing. */
-HOT unsigned match_two(const uint8_t *line, const shared_form *form, unsigned first, unsigned width,
-                       uint64_t remainder) {
-    unsigned next = place_in_body(first + 1, width);
+HOT unsigned match_two(const uint8_t *line, const shared_form *form, unsigned first,
+                       entry_field field) {
+    unsigned width = field.width, next = place_in_body(first + 1, width);
     if (form->in_pairs) {
         uint64_t two = get_bits(line, next, 2 * width);
-        return (unsigned)(two >> width == remainder) |
-               (unsigned)((two & low_mask(width)) == remainder) << 1;
+        return (unsigned)is_same(two >> width, field) |
+               (unsigned)is_same(two & low_mask(width), field) << 1;
     }
-    return (unsigned)(get_bits(line, place_in_body(first, width), width) == remainder) |
-           (unsigned)(get_bits(line, next, width) == remainder) << 1;
+    return (unsigned)is_same(get_bits(line, place_in_body(first, width), width), field) |
+           (unsigned)is_same(get_bits(line, next, width), field) << 1;
 }
 
 /* The place in the list of a remainder, or its length if it is not there. Two are
  * compared at once: most lists are no longer, and how short is hard to guess. */
 HOT unsigned find_remainder(const uint8_t *line, const shared_form *form, list_place place,
-                            unsigned width, uint64_t remainder) {
-    unsigned found = match_two(line, form, place.first, width, remainder);
+                            entry_field field) {
+    unsigned found = match_two(line, form, place.first, field), width = field.width;
     found &= (1u << (place.length < 2 ? place.length : 2)) - 1;
     if (found) return (unsigned)__builtin_ctz(found);
     unsigned j = 2;
     while (j < place.length &&
-           get_bits(line, remainder_at(place.first + j, width), width) != remainder)
+           !is_same(get_bits(line, remainder_at(place.first + j, width), width), field))
         j++;
     return j < place.length ? j : place.length;
 }
@@ -544,11 +573,14 @@ HOT void pack_remainders(uint64_t words[8], const uint64_t *rests, unsigned n, u
     words[k] |= word;
 }
 
-/* Cut all remainders from one width to a smaller one. */
-HOT void shorten_here(uint8_t *line, unsigned n, unsigned from, unsigned to) {
-    uint64_t rests[ENTRIES_MAX], words[8] = {0};
-    for (unsigned i = 0; i < n; i++)
-        rests[i] = get_bits(line, remainder_at(i, from), from) << (64 - from);
+/* Cut all remainders to the width that they have in a line of one more. */
+HOT void shorten_here(const shared_form *form, uint8_t *line, unsigned n) {
+    unsigned from = form->width[n], to = form->width[n + 1];
+    uint64_t rests[ENTRIES_MAX], words[8] = {0}, mark = mark_of(form, n + 1);
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t bits = get_bits(line, remainder_at(i, from), from);
+        rests[i] = ((bits >> (from - to) & ~mark) | (bits & mark)) << (64 - to);
+    }
     pack_remainders(words, rests, n, to);
     for (unsigned k = 0; k < 8; k++) {
         uint64_t body = from_place((int)(LINE_BITS - n * to) - 64 * (int)k);
@@ -556,8 +588,7 @@ HOT void shorten_here(uint8_t *line, unsigned n, unsigned from, unsigned to) {
     }
 }
 
-NOT_HERE(void, shorten, (uint8_t * line, unsigned n, unsigned from, unsigned to),
-         (line, n, from, to))
+NOT_HERE(void, shorten, (const shared_form *form, uint8_t *line, unsigned n), (form, line, n))
 
 /* The ends of lists in word k of a header, a 1 with a 0 after it: of all lists, and of
  * those of several entries. */
@@ -598,23 +629,16 @@ HOT unsigned next_end(const uint8_t *line, const line_shape *shape, unsigned wor
     return 0;
 }
 
-/* How many entries stand before header bit `bit`. */
-HOT unsigned entries_before(const uint8_t *line, const line_shape *shape, unsigned words,
-                            unsigned bit) {
+/* How many entries stand before bit `bit` of a header, or of a map, that begins at bit
+ * `head` of the line. */
+HOT unsigned entries_before(const uint8_t *line, unsigned head, unsigned words, unsigned bit) {
     unsigned count = 0;
     for (unsigned k = 0; k < words; k++) {
         uint64_t word = get_word(line, k) & ~from_place((int)bit - 64 * (int)k);
-        if (k == 0) word &= ~low_mask(shape->code_bits);
+        if (k == 0) word &= ~low_mask(head);
         count += (unsigned)__builtin_popcountll(word);
     }
     return count;
-}
-
-/* The header bit of entry i. */
-HOT unsigned entry_bit(const uint8_t *line, const line_shape *shape, unsigned words, unsigned i,
-                       cpu_kind cpu) {
-    uint64_t ones = get_word(line, 0) & ~low_mask(shape->code_bits);
-    return select_in(line, words, ones, 0, i, cpu);
 }
 
 /* ---- the ordered form ---- */

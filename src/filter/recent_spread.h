@@ -1,17 +1,22 @@
-/* recent_spread.h - a full line of `recent` with one key in each of many lists.
+/* recent_spread.h - a full line of `recent` with one key in each of many lists, with marks for
+ * those that were hit or without.
  *
- *     | code | map: Q' bits | extra 0, 1, ... x-1 | free | remainder n-1 ... 1 0 |
+ *     | code | x | map: Q' bits | extra 0, 1, ... x-1 | free | remainder n-1 ... 1 0 |
  *
  * Q' lists, more than there are keys, and a bit for each: a 1 where the list has a key,
  * whose remainder is the i-th for the i-th 1. A second key of a list is an extra, with the
- * number of its list before its remainder; extras stand in the order in which they came,
- * and the code says how many there are.
+ * number of its list before its remainder; the x extras stand in the order in which they came.
  *
  * A header in unary says more than this one, a bit a key more, of which a line that has to
  * let keys go anyway has no need: keys are let go so that lists have one each. With n of
  * Q' lists taken a key costs Q'/n - log2(Q'/n) bits on top of log2(1/e), 1.0 to 1.1 where
  * half of them are, if there are keys enough for that. Extras go first, the oldest before
  * others: a new key whose list is taken has to be hit as an extra to take its list.
+ *
+ * Marks spend the bit that was saved on the order that counts on skewed streams: what came
+ * twice stays, what came once makes room. The last bit of a remainder says that its key was
+ * hit since the marks were wiped, and keys without it go first, extras before others. Once
+ * all are marked the marks are wiped, so that what is no longer hit can go.
  *
  * Lists are those of the shared form cut into 2^finer each, and remainders that much
  * shorter, so a line loses nothing when it changes from one form to the other.
@@ -23,78 +28,101 @@
 #include "filter/filter.h"
 #include "filter/recent_line.h"
 
-HOT unsigned count_extras(const uint8_t *line, const line_shape *shape) {
-    return read_code(line, shape) - shape->code_spread;
+HOT unsigned count_extras(const uint8_t *line, const spread_form *form) {
+    return (unsigned)get_bits(line, form->map - form->count_bits, form->count_bits);
 }
-HOT unsigned count_singles(const uint8_t *line, const line_shape *shape) {
-    return entries_before(line, shape, shape->spread.words, shape->spread.extras);
+HOT void put_count(uint8_t *line, const spread_form *form, unsigned extras) {
+    put_bits(line, form->map - form->count_bits, form->count_bits, extras);
+}
+HOT unsigned most_extras(const spread_form *form) { return (1u << form->count_bits) - 1; }
+HOT unsigned count_singles(const uint8_t *line, const spread_form *form) {
+    return entries_before(line, form->map, form->words, form->extras);
 }
 
 HOT unsigned extra_at(const spread_form *form, unsigned j) {
     return form->extras + j * form->extra_width;
 }
 
-/* The list of a key, as a bit of the line, and what stands for it in the list and beside. */
+/* The list of a key, as a bit of the line, and what stands for it in the list and beside,
+ * without its mark. */
 typedef struct {
     unsigned bit;
     uint64_t remainder, extra;
 } spread_key;
 
-HOT spread_key find_spread_key(const line_shape *shape, uint64_t value) {
-    const spread_form *form = &shape->spread;
+HOT spread_key find_spread_key(const spread_form *form, uint64_t value) {
     uint64_t rest, list = weir__part(value, form->lists, &rest);
-    uint64_t remainder = rest >> (64 - form->width);
-    return (spread_key){shape->code_bits + (unsigned)list, remainder,
-                        list << form->width | remainder};
+    uint64_t remainder = rest >> (64 - form->width) & ~(uint64_t)form->mark;
+    return (spread_key){form->map + (unsigned)list, remainder, list << form->width | remainder};
 }
 
 HOT bool is_taken(const uint8_t *line, unsigned bit) { return line[bit / 8] >> bit % 8 & 1; }
+
+/* Whether the list of a key, which has so many others before it, holds the key. */
+HOT bool holds(const uint8_t *line, const spread_form *form, const spread_key *key, unsigned rank) {
+    uint64_t holder = get_bits(line, place_in_body(rank, form->width), form->width);
+    return is_taken(line, key->bit) & ((holder ^ key->remainder) <= form->mark);
+}
 
 /* The place of an extra, or their number if it is not there. */
 HOT unsigned find_extra(const uint8_t *line, const spread_form *form, unsigned extras,
                         uint64_t extra) {
     unsigned j = 0;
-    while (j < extras && get_bits(line, extra_at(form, j), form->extra_width) != extra) j++;
+    while (j < extras &&
+           (get_bits(line, extra_at(form, j), form->extra_width) ^ extra) > form->mark)
+        j++;
     return j;
 }
 
-HOT void drop_extra(uint8_t *line, const line_shape *shape, unsigned extras, unsigned j) {
-    const spread_form *form = &shape->spread;
+/* ---- changing a line ---- */
+
+HOT void drop_extra(uint8_t *line, const spread_form *form, unsigned extras, unsigned j) {
     move_down(line, extra_at(form, j + 1), extra_at(form, extras), form->extra_width);
-    write_code(line, shape, shape->code_spread + extras - 1);
+    put_count(line, form, extras - 1);
 }
-HOT void add_extra(uint8_t *line, const line_shape *shape, unsigned extras, uint64_t extra) {
-    const spread_form *form = &shape->spread;
+HOT void add_extra(uint8_t *line, const spread_form *form, unsigned extras, uint64_t extra) {
     put_bits(line, extra_at(form, extras), form->extra_width, extra);
-    write_code(line, shape, shape->code_spread + extras + 1);
+    put_count(line, form, extras + 1);
 }
 
 /* One list more. */
-HOT void add_single(uint8_t *line, const line_shape *shape, unsigned singles, unsigned rank,
+HOT void add_single(uint8_t *line, const spread_form *form, unsigned singles, unsigned rank,
                     const spread_key *key, cpu_kind cpu) {
-    unsigned width = shape->spread.width;
+    unsigned width = form->width;
     splice_map(line, key->bit, key->bit, false, LINE_BITS - singles * width,
                LINE_BITS - rank * width, width, key->remainder, cpu);
 }
+
+/* The bit of the map for the i-th list that is taken. */
+HOT unsigned single_bit(const uint8_t *line, const spread_form *form, unsigned i, cpu_kind cpu) {
+    return select_in(line, form->words, get_word(line, 0) & ~low_mask(form->map), 0, i, cpu);
+}
+
 /* One list for another. */
-HOT void exchange_single(uint8_t *line, const line_shape *shape, unsigned out, unsigned rank,
+HOT void exchange_single(uint8_t *line, const spread_form *form, unsigned out, unsigned rank,
                          const spread_key *key, cpu_kind cpu) {
-    unsigned width = shape->spread.width;
-    unsigned bit = entry_bit(line, shape, shape->spread.words, out, cpu);
+    unsigned width = form->width, bit = single_bit(line, form, out, cpu);
     bool back = out < rank;
     unsigned low = pick(back, rank, out), high = pick(back, out + 1, rank);
     splice_map(line, key->bit, bit, back, LINE_BITS - low * width, LINE_BITS - high * width, width,
                key->remainder, cpu);
 }
 
+/* One list less. */
+HOT void drop_single(uint8_t *line, const spread_form *form, unsigned singles, unsigned out,
+                     cpu_kind cpu) {
+    unsigned width = form->width, bit = single_bit(line, form, out, cpu);
+    line[bit / 8] &= (uint8_t) ~(1u << bit % 8);
+    move_up(line, LINE_BITS - singles * width, remainder_at(out, width), width);
+}
+
 /* An extra that was hit takes its list; what held it is an extra now. */
-HOT void swap_extra(uint8_t *line, const line_shape *shape, unsigned extras, unsigned j,
+HOT void swap_extra(uint8_t *line, const spread_form *form, unsigned extras, unsigned j,
                     unsigned rank, const spread_key *key, cpu_kind cpu) {
-    const spread_form *form = &shape->spread;
     if (!is_taken(line, key->bit)) {
-        unsigned singles = count_singles(line, shape);
-        drop_extra(line, shape, extras, j);
-        add_single(line, shape, singles, rank, key, cpu);
+        unsigned singles = count_singles(line, form);
+        drop_extra(line, form, extras, j);
+        add_single(line, form, singles, rank, key, cpu);
         return;
     }
     unsigned at = remainder_at(rank, form->width);
@@ -104,65 +132,151 @@ HOT void swap_extra(uint8_t *line, const line_shape *shape, unsigned extras, uns
              (key->extra & ~low_mask(form->width)) | other);
 }
 
-HOT void add_key(uint8_t *line, const line_shape *shape, unsigned singles, unsigned extras,
+HOT void add_key(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
                  unsigned rank, const spread_key *key, cpu_kind cpu) {
-    if (is_taken(line, key->bit)) add_extra(line, shape, extras, key->extra);
-    else add_single(line, shape, singles, rank, key, cpu);
+    if (is_taken(line, key->bit)) add_extra(line, form, extras, key->extra);
+    else add_single(line, form, singles, rank, key, cpu);
 }
 
-/* A new key. Where there is no room the oldest extra goes, or what holds the key's list, or
- * any other. Returns by how much the number of entries has grown. */
-HOT int enter_spread(uint8_t *line, const line_shape *shape, unsigned extras, unsigned rank,
-                     const spread_key *key, uint64_t *rng, cpu_kind cpu) {
-    const spread_form *form = &shape->spread;
-    unsigned singles = count_singles(line, shape);
+HOT bool has_room(const uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
+                  const spread_key *key) {
     unsigned room = LINE_BITS - singles * form->width - extra_at(form, extras);
-    bool taken = is_taken(line, key->bit), more = !taken || extras < form->most_extras;
-    if (singles + extras < form->most && more &&
-        room >= (taken ? form->extra_width : form->width)) {
-        add_key(line, shape, singles, extras, rank, key, cpu);
-        return 1;
-    }
+    bool taken = is_taken(line, key->bit);
+    return singles + extras < form->most && (!taken || extras < most_extras(form)) &&
+           room >= (taken ? form->extra_width : form->width);
+}
+
+/* A new key in a line that has no room for it: the oldest extra goes, or what holds the key's
+ * list, or any other. */
+HOT void enter_plain(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
+                     unsigned rank, const spread_key *key, uint64_t *rng, cpu_kind cpu) {
     if (extras) {
-        drop_extra(line, shape, extras, 0);
-        add_key(line, shape, singles, extras - 1, rank, key, cpu);
-    } else if (taken) {
+        drop_extra(line, form, extras, 0);
+        add_key(line, form, singles, extras - 1, rank, key, cpu);
+    } else if (is_taken(line, key->bit)) {
         put_bits(line, remainder_at(rank, form->width), form->width, key->remainder);
     } else {
         unsigned out = (unsigned)weir__scale(weir__rng_next(rng), singles);
-        exchange_single(line, shape, out, rank, key, cpu);
+        exchange_single(line, form, out, rank, key, cpu);
     }
+}
+
+/* ---- marks ---- */
+
+/* The marks of so many singles that stand in word k. */
+HOT uint64_t marks_in(const spread_form *form, unsigned singles, unsigned k) {
+    return form->marks[k] & from_place((int)(LINE_BITS - singles * form->width) - 64 * (int)k);
+}
+
+HOT void wipe_marks(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras) {
+    for (unsigned k = 0; k < 8; k++)
+        put_word(line, k, get_word(line, k) & ~marks_in(form, singles, k));
+    for (unsigned j = 0; j < extras; j++) put_bits(line, extra_at(form, j), 1, 0);
+}
+
+/* The oldest extra without a mark, or their number if there is none. */
+HOT unsigned unmarked_extra(const uint8_t *line, const spread_form *form, unsigned extras) {
+    unsigned j = 0;
+    while (j < extras && get_bits(line, extra_at(form, j), 1)) j++;
+    return j;
+}
+
+/* Any other key without a mark, from a random place on, or their number if there is none. */
+HOT unsigned unmarked_single(const uint8_t *line, const spread_form *form, unsigned singles,
+                             uint64_t dice) {
+    unsigned bits = singles * form->width;
+    unsigned start = LINE_BITS - bits + (unsigned)weir__scale(dice, bits), k = start / 64;
+    uint64_t from = ~low_mask(start % 64);
+    for (unsigned turn = 0; turn <= 8; turn++) {
+        uint64_t unmarked = ~get_word(line, k) & marks_in(form, singles, k) & from;
+        if (unmarked)
+            return (LINE_BITS - 64 * k - (unsigned)__builtin_ctzll(unmarked)) / form->width - 1;
+        from = ~UINT64_C(0);
+        k = (k + 1) % 8;
+    }
+    return singles;
+}
+
+/* A new key whose list is held by a marked one becomes an extra, for which keys without a mark
+ * make room as long as there are any. */
+HOT int enter_beside(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
+                     const spread_key *key, uint64_t *rng, cpu_kind cpu) {
+    int grown = 1;
+    if (extras == most_extras(form)) drop_extra(line, form, extras--, 0), grown--;
+    while (!has_room(line, form, singles, extras, key)) {
+        unsigned out = unmarked_single(line, form, singles, weir__rng_next(rng));
+        if (out == singles) {
+            unsigned rank = entries_before(line, form->map, form->words, key->bit);
+            wipe_marks(line, form, singles, extras);
+            enter_plain(line, form, singles, extras, rank, key, rng, cpu);
+            return grown - 1;
+        }
+        drop_single(line, form, singles--, out, cpu), grown--;
+    }
+    add_extra(line, form, extras, key->extra);
+    return grown;
+}
+
+/* A new key in a line with marks that has no room for it: what goes has no mark. */
+HOT int enter_marked(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
+                     unsigned rank, const spread_key *key, uint64_t *rng, cpu_kind cpu) {
+    unsigned extra = unmarked_extra(line, form, extras), at = place_in_body(rank, form->width);
+    if (extra < extras) {
+        drop_extra(line, form, extras, extra);
+        add_key(line, form, singles, extras - 1, rank, key, cpu);
+        return 0;
+    }
+    if (is_taken(line, key->bit)) {
+        if (get_bits(line, at, 1)) return enter_beside(line, form, singles, extras, key, rng, cpu);
+        put_bits(line, at, form->width, key->remainder);
+        return 0;
+    }
+    unsigned out = unmarked_single(line, form, singles, weir__rng_next(rng));
+    if (out < singles) {
+        exchange_single(line, form, out, rank, key, cpu);
+        return 0;
+    }
+    wipe_marks(line, form, singles, extras);
+    enter_plain(line, form, singles, extras, rank, key, rng, cpu);
     return 0;
 }
 
+/* ---- offering a key ---- */
+
 /* Returns whether the key was there; `grown` is by how much the number of entries grew. */
-HOT bool offer_spread(const line_shape *shape, uint8_t *line, uint64_t value, uint64_t *rng,
-                      int *grown, cpu_kind cpu) {
-    const spread_form *form = &shape->spread;
-    spread_key key = find_spread_key(shape, value);
-    unsigned rank = entries_before(line, shape, form->words, key.bit);
-    unsigned extras = count_extras(line, shape);
+HOT bool offer_spread(const spread_form *form, uint8_t *line, uint64_t value, bool marked,
+                      uint64_t *rng, int *grown, cpu_kind cpu) {
+    spread_key key = find_spread_key(form, value);
+    unsigned rank = entries_before(line, form->map, form->words, key.bit);
+    unsigned extras = count_extras(line, form);
     *grown = 0;
-    if (is_taken(line, key.bit) &
-        (get_bits(line, place_in_body(rank, form->width), form->width) == key.remainder))
-        return true;
-    unsigned j = find_extra(line, form, extras, key.extra);
-    if (j < extras) {
-        swap_extra(line, shape, extras, j, rank, &key, cpu);
+    if (holds(line, form, &key, rank)) {
+        if (marked) set_mark(line, remainder_at(rank, form->width), 1);
         return true;
     }
-    *grown = enter_spread(line, shape, extras, rank, &key, rng, cpu);
+    unsigned j = find_extra(line, form, extras, key.extra);
+    if (j < extras) {
+        if (marked) set_mark(line, extra_at(form, j), 1);
+        else swap_extra(line, form, extras, j, rank, &key, cpu);
+        return true;
+    }
+    unsigned singles = count_singles(line, form);
+    if (has_room(line, form, singles, extras, &key)) {
+        add_key(line, form, singles, extras, rank, &key, cpu);
+        *grown = 1;
+    } else if (marked) {
+        *grown = enter_marked(line, form, singles, extras, rank, &key, rng, cpu);
+    } else {
+        enter_plain(line, form, singles, extras, rank, &key, rng, cpu);
+    }
     return false;
 }
 
-HOT bool test_spread(const line_shape *shape, const uint8_t *line, uint64_t value) {
-    const spread_form *form = &shape->spread;
-    spread_key key = find_spread_key(shape, value);
-    unsigned rank = entries_before(line, shape, form->words, key.bit);
-    unsigned extras = count_extras(line, shape);
-    return (is_taken(line, key.bit) &&
-            get_bits(line, place_in_body(rank, form->width), form->width) == key.remainder) ||
-           find_extra(line, form, extras, key.extra) < extras;
+HOT bool test_spread(const spread_form *form, const uint8_t *line, uint64_t value) {
+    spread_key key = find_spread_key(form, value);
+    unsigned rank = entries_before(line, form->map, form->words, key.bit);
+    unsigned extras = count_extras(line, form);
+    return holds(line, form, &key, rank) || find_extra(line, form, extras, key.extra) < extras;
 }
 
 #endif

@@ -261,6 +261,24 @@ static unsigned fair_bits(const shared_form *form) {
     return form->width[form->fair] - mark_of(form, form->fair);
 }
 
+/* A remainder loses its last bits, but a mark that it goes on having stays. */
+static void fill_cut(shared_form *form, line_cut *cut, unsigned n) {
+    unsigned from = form->width[n], to = form->width[n + 1], mark = mark_of(form, n + 1);
+    *cut = (line_cut){.n = n};
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned bit = 0; bit < from; bit++) {
+            unsigned at = remainder_at(i, from) + bit;
+            bool kept = bit >= from - to + mark || (mark && bit == 0);
+            cut->keep[at / 64] |= (uint64_t)kept << at % 64;
+        }
+}
+
+static void fill_cuts(shared_form *form) {
+    unsigned cuts = 0;
+    for (unsigned n = form->flat + 1; n < form->most && cuts < CUTS_MOST; n++)
+        if (form->width[n + 1] != form->width[n]) fill_cut(form, &form->cuts[cuts++], n);
+}
+
 /* Widths and costs of a shared line with so many lists. Widths go from wide to
  * narrow, down to the first that can break the bound: in strides at first, as each
  * step rewrites the line, and near the bound by single bits, as each one counts. All
@@ -476,13 +494,18 @@ static void plan_codes(line_shape *shape, double eps) {
     shape->code_ordered = (1u << shape->code_bits) - others;
 }
 
+static void plan_lines(recent_filter *f, double eps) {
+    plan_codes(&f->shape, eps);
+    plan_forms(f, eps);
+    plan_packed(f, eps);
+    fill_cuts(&f->shape.shared);
+}
+
 static weir_status create(weir_filter *base, weir_error *err) {
     recent_filter *f = (recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR);
     f->lines = weir__opt_whole(base, WEIR__OPT_MEMORY) / LINE_BYTES;
-    plan_codes(&f->shape, eps);
-    plan_forms(f, eps);
-    plan_packed(f, eps);
+    plan_lines(f, eps);
     const ordered_form *middle = ordered_way(f, ORDERED_MIDDLE);
     if (middle->groups)
         fill_ordered(ordered_way(f, ORDERED_FRONT), &f->shape, middle->groups, middle->bits, eps,
@@ -943,26 +966,27 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
 HOT void list_up(const recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
     enum { MOST = HALVES_MOST + 1 };
     const shared_form *form = &f->shape.shared;
-    uint64_t rests[MOST], sorted[MOST] = {0}, words[8] = {n + 1};
-    int32_t order[MOST] = {(int32_t)(list * MOST)}, rank[MOST] = {0};
-    unsigned width = form->width[n + 1], last = 64 - width, marks = get_flat_marks(line, n);
-    uint64_t mark = (uint64_t)mark_of(form, n + 1) << last;
-    rests[0] = rest & ~mark;
-    for (unsigned i = n + 1; i < MOST; i++) order[i] = INT32_MAX;
-    for (unsigned i = 1; i <= n; i++) {
-        uint64_t tag = get_tag(line, n, n - i);
-        rests[i] = (tag << form->list_bits & ~mark) | (mark & -(uint64_t)(marks >> (n - i) & 1));
-        order[i] = (int32_t)((tag >> (64 - form->list_bits)) * MOST + i);
+    uint64_t tags[MOST] = {tag_of(form, list, rest)}, rests[MOST], sorted[MOST] = {0};
+    int32_t order[MOST], rank[MOST] = {0};
+    unsigned width = form->width[n + 1], marks = get_flat_marks(line, n);
+    uint64_t mark = (uint64_t)mark_of(form, n + 1) << (64 - width), header[8] = {n + 1};
+    line_top top = new_top();
+    for (unsigned i = 1; i <= n; i++) tags[i] = get_tag(line, n, n - i);
+    for (unsigned i = 0; i < MOST; i++) {
+        uint64_t marked = i ? (uint64_t)marks << i >> n & 1 : 0;
+        rests[i] = (tags[i] << form->list_bits & ~mark) | (mark & -marked);
+        order[i] = i > n ? INT32_MAX : (int32_t)((tags[i] >> (64 - form->list_bits)) * MOST + i);
     }
     for (unsigned j = 0; j < MOST; j++)
         for (unsigned i = 0; i < MOST; i++) rank[i] += order[j] < order[i];
     for (unsigned i = 0; i <= n; i++) {
         unsigned bit = f->shape.code_bits + (unsigned)(order[i] / MOST + rank[i]);
-        words[bit / 64] |= UINT64_C(1) << bit % 64;
+        header[bit / 64] |= UINT64_C(1) << bit % 64;
         sorted[rank[i]] = rests[i];
     }
-    pack_remainders(words, sorted, n + 1, width);
-    memcpy(line, words, LINE_BYTES);
+    pack_remainders(&top, sorted, n + 1, width);
+    memcpy(line, header, LINE_BYTES);
+    put_top(line, &top);
 }
 
 /* One more entry than the present way of being flat can take. */

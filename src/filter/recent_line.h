@@ -71,12 +71,19 @@
 #define WORDS_MOST 8u    /* entries of a flat line: in words, */
 #define HALVES_MOST 15u  /* in half words */
 #define LIST_MAX 40u     /* of one list: its 1s are counted in one load */
+#define CUTS_MOST 6u     /* widths that a line in lists can have */
 #define WORD_MAX 57u     /* bits of a group that is read in one load */
 #define GROUP_MAX 121u   /* and in two */
 #define LANES 8u         /* words of a register, each for one slot of a group */
 #define LANE_MAX 50u     /* bits of a slot that fits, wherever in a byte it begins */
 
 typedef unsigned __int128 wide_word;
+
+/* The bits that remainders keep when a line grows from n entries to one more. */
+typedef struct {
+    unsigned n;
+    uint64_t keep[8];
+} line_cut;
 
 typedef struct {
     unsigned lists;                 /* Q */
@@ -89,6 +96,7 @@ typedef struct {
     unsigned marked;                /* entries in lists that have marks, at most */
     uint8_t width[ENTRIES_MAX + 2]; /* of a remainder with its mark, for n entries */
     uint32_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
+    line_cut cuts[CUTS_MOST];       /* in order */
 } shared_form;
 
 /* Two words side by side. Compilers know such a type of their own, but are slow
@@ -404,7 +412,9 @@ HOT uint64_t tag_of(const shared_form *form, unsigned list, uint64_t rest) {
 HOT unsigned tag_bits(unsigned n) { return n <= WORDS_MOST ? 56 : 32; }
 HOT uint64_t get_tag(const uint8_t *line, unsigned n, unsigned i) {
     if (n <= WORDS_MOST) return get_word(line, i) & ~low_mask(8);
-    return get_bits(line, 32 * (i + 1), 32) << 32;
+    uint32_t half;
+    memcpy(&half, line + 4 * (i + 1), sizeof half);
+    return (uint64_t)half << 32;
 }
 
 #if defined(__x86_64__)
@@ -557,38 +567,80 @@ HOT void promote(uint8_t *line, unsigned from, unsigned to, unsigned width, uint
     else splice_body(line, false, low, high, width, remainder);
 }
 
-/* Remainders, the first bits of so many words, in their order to the top of a line. */
-HOT void pack_remainders(uint64_t words[8], const uint64_t *rests, unsigned n, unsigned width) {
-    unsigned k = 7, room = 64;
-    uint64_t word = 0;
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t remainder = rests[i] >> (64 - width);
-        if (room < width) {
-            words[k--] |= word | remainder >> (width - room);
-            room += 64, word = 0;
-        }
-        room -= width;
-        word |= remainder << room;
+/* The top of a line that is written anew, from its end downwards. */
+typedef struct {
+    unsigned k;    /* the word at work, */
+    unsigned room; /* the bits that are left in it, */
+    uint64_t word; /* and those that are not */
+    uint64_t words[8];
+} line_top;
+
+HOT line_top new_top(void) { return (line_top){7, 64, 0, {0}}; }
+
+/* More bits, up to 63, below those that are there. */
+HOT void add_bits(line_top *top, uint64_t bits, unsigned count) {
+    if (top->room < count) {
+        unsigned over = count - top->room;
+        top->words[top->k--] = top->word | bits >> over;
+        top->room = 64 - over;
+        top->word = bits << top->room;
+    } else {
+        top->room -= count;
+        top->word |= bits << top->room % 64;
     }
-    words[k] |= word;
 }
+
+/* The line has this top in place of its own. */
+HOT void put_top(uint8_t *line, line_top *top) {
+    unsigned place = 64 * top->k + top->room;
+    top->words[top->k] = top->word;
+    for (unsigned k = 0; k < 8; k++) {
+        uint64_t body = from_place((int)place - 64 * (int)k);
+        put_word(line, k, (get_word(line, k) & ~body) | (top->words[k] & body));
+    }
+}
+
+/* Remainders, the first bits of so many words, in their order to the top of a line. */
+HOT void pack_remainders(line_top *top, const uint64_t *rests, unsigned n, unsigned width) {
+    unsigned i = 0;
+    if (2 * width < 64)
+        for (; i + 1 < n; i += 2)
+            add_bits(top, rests[i] >> (64 - width) << width | rests[i + 1] >> (64 - width),
+                     2 * width);
+    for (; i < n; i++) add_bits(top, rests[i] >> (64 - width), width);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("bmi2"))) static inline void cut_pext(line_top *top, const uint8_t *line,
+                                                            const line_cut *cut) {
+    for (unsigned k = 8; k-- > 0;)
+        add_bits(top, _pext_u64(get_word(line, k), cut->keep[k]),
+                 (unsigned)__builtin_popcountll(cut->keep[k]));
+}
+#else
+#define cut_pext(...) ((void)0)
+#endif
 
 /* Cut all remainders to the width that they have in a line of one more. */
-HOT void shorten_here(const shared_form *form, uint8_t *line, unsigned n) {
-    unsigned from = form->width[n], to = form->width[n + 1];
-    uint64_t rests[ENTRIES_MAX], words[8] = {0}, mark = mark_of(form, n + 1);
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t bits = get_bits(line, remainder_at(i, from), from);
-        rests[i] = ((bits >> (from - to) & ~mark) | (bits & mark)) << (64 - to);
+HOT void shorten_here(const shared_form *form, uint8_t *line, unsigned n, cpu_kind cpu) {
+    line_top top = new_top();
+    if (cpu != CPU_ANY) {
+        const line_cut *cut = form->cuts;
+        while (cut->n != n) cut++;
+        cut_pext(&top, line, cut);
+    } else {
+        unsigned from = form->width[n], to = form->width[n + 1];
+        uint64_t rests[ENTRIES_MAX], mark = mark_of(form, n + 1);
+        for (unsigned i = 0; i < n; i++) {
+            uint64_t bits = get_bits(line, remainder_at(i, from), from);
+            rests[i] = ((bits >> (from - to) & ~mark) | (bits & mark)) << (64 - to);
+        }
+        pack_remainders(&top, rests, n, to);
     }
-    pack_remainders(words, rests, n, to);
-    for (unsigned k = 0; k < 8; k++) {
-        uint64_t body = from_place((int)(LINE_BITS - n * to) - 64 * (int)k);
-        put_word(line, k, (get_word(line, k) & ~body) | words[k]);
-    }
+    put_top(line, &top);
 }
 
-NOT_HERE(void, shorten, (const shared_form *form, uint8_t *line, unsigned n), (form, line, n))
+NOT_HERE(void, shorten, (const shared_form *form, uint8_t *line, unsigned n), (form, line, n, cpu))
 
 /* The ends of lists in word k of a header, a 1 with a 0 after it: of all lists, and of
  * those of several entries. */

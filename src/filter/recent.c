@@ -601,8 +601,8 @@ static unsigned likely_way(const recent_filter *f) {
     uint64_t hits = f->state.hits, verdicts = hits + f->state.misses;
     double crowd = crowding(f), skew = known_skew(f);
     bool once = (double)hits <= ONCE_MORE * distinct(&f->state.keys_hit);
-    bool alike = skew > 0 ? skew > SPENT && skew < SKEWED : crowd > PACKED_FROM;
-    if (once && hits * RARE <= verdicts && !alike)
+    bool spent = skew > 0 ? skew <= SPENT : crowd <= PACKED_FROM;
+    if (once && hits * RARE <= verdicts && spent)
         return crowd > FRONT_FROM ? ORDERED_FRONT : SHARED_FRONT;
     if (skew == 0 && !once) return crowd > MARKED_BLIND ? way_of_hits(f) : SHARED_BEHIND;
     return skew < SKEWED ? way_for_alike(f, crowd) : way_for_skewed(f, crowd, skew);

@@ -109,7 +109,9 @@ static const opt_entry pairs_table[] = {
      "Several summaries after `self` are merged. A `join` of a summary with records makes and "
      "reads these as the summary's were; `--format` and `--columns`, `--text` or `--set` may say "
      "that they are laid out otherwise. What else the command line says must agree with the "
-     "summary."},
+     "summary. So must two summaries with each other in all that makes values equal: "
+     "`--ignore-case`, `--trim`, `--split`, `--round`; and columns of JSON, whose values have "
+     "types, equal no others."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
      "Found by super-values that they share, and compared. The files are read a second time. "

@@ -99,6 +99,36 @@ trouble_like join-contradicts-case "pairs: 'a.weir' was made without --ignore-ca
 trouble_like join-contradicts-trim "pairs: 'a.weir' was made without --trim, not with it;*" pairs join --trim b.csv a.weir
 trouble_like join-contradicts-round "pairs: 'loose.weir' was made with another --round, not with this;*" pairs join "${c[@]}" --round f=2 loose.weir b.csv
 trouble_like contradicts-format "pairs: 'a.weir' was made with --format csv, not tsv;*" pairs search --format tsv a.weir 'a,b,c,d,e,f'
+
+# two summaries whose values were made otherwise would count too few pairs: refused, joined or merged
+otherwise() { # CASE HOW-A HOW-B A B
+  local want="pairs: '$4' was made $2, '$5' $3, so their values do not compare; make one anew from its records, as the other was"
+  trouble "otherwise-$1" "$want" pairs join "$4" "$5"
+  trouble "otherwise-$1-merge" "$want" pairs self "$4" "$5"
+}
+made() { run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 "${@:2}" --save "$1" b.csv; }
+made case.weir -i; made trim.weir --trim; made round.weir --round f=2
+otherwise case "without --ignore-case" "with --ignore-case" a.weir case.weir
+otherwise trim "with --trim" "without --trim" trim.weir a.weir
+otherwise round "without --round for column 6" "with --round 2 for column 6" a.weir round.weir
+cp b.csv b2.csv
+run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 -i --save case2.weir b2.csv
+run pairs join --json case.weir case2.weir; is alike-case "0 180" "$rc $(number similar)"
+awk -F, 'NR > 1 { printf "{\"a\":\"%s\",\"b\":\"%s\",\"c\":\"%s\",\"d\":\"%s\",\"e\":\"%s\",\"f\":\"%s\"}\n", $2, $3, $4, $5, $6, $7 }' b.csv >b.json
+j=(--format json --columns .a,.b,.c,.d,.e,.f)
+run pairs self "${j[@]}" -s 4 --sample 1 --seed 3 --save json.weir -q b.json
+otherwise types "with --format csv" "with --format json" a.weir json.weir
+trouble_like join-types "pairs: 'a.weir' was made with --format csv, not json: JSON values have types*; convert*" pairs join "${j[@]}" a.weir b.json
+trouble_like join-types-second "pairs: 'json.weir' was made with --format json, not csv: *" pairs join "${c[@]}" b.csv json.weir
+printf 'a b,c\nd\n' >split1; cp split1 split2; cp split1 split3
+run pairs self --set . --values 3 -s 1 --seed 3 --split ', ' --save split1.weir -q split1
+run pairs self --set . --values 3 -s 1 --seed 3 --split ' ,' --save split2.weir -q split2
+run pairs self --set . --values 3 -s 1 --seed 3 --split $',\t' --save split3.weir -q split3
+otherwise split "with --split ', '" "with --split ',\\x09'" split1.weir split3.weir
+run pairs join --json split1.weir split2.weir; is alike-split "0 2" "$rc $(number similar)"
+run pairs self --text . --values 3 -s 1 --seed 3 -i --save text1.weir -q split1
+run pairs self --text . --values 3 -s 1 --seed 3 --trim --save text2.weir -q split2
+run pairs join --json text1.weir text2.weir; is alike-text "0 2" "$rc $(number similar)"
 trouble_like join-exact-summary "pairs: --exact and --list need the records*" pairs join --exact a.weir b.csv
 run inspect a.weir; is inspect-code 0 $rc
 

@@ -114,7 +114,9 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     o.row = pairs_make_row;
     o.hash_context = &rows;
     o.width = info.columns;
-    o.split_arrays = s->rows.from == FROM_SET;
+    o.json_values = s->rows.from == FROM_COLUMNS ? STREAM_TYPED
+                    : s->rows.from == FROM_SET   ? STREAM_AS_ITEMS
+                                                 : STREAM_AS_TEXT;
     intake in = {.settings = s, .width = info.columns};
     if (stream_open(&in.reader, &o, files, file_count, &err) != STREAM_OK)
         return reading_error(s, &err);
@@ -547,6 +549,9 @@ int pairs_adopt(pairs_settings *s, pairs_side *side, const char *path) {
         s->fields = given.fields;
         s->rows.parts = given.rows.parts;
     }
+    /* `.` is the value of a line of JSON, which is a part; else the record, which is none */
+    if (s->rows.from != FROM_COLUMNS && s->fields && !strcmp(s->fields, "."))
+        s->rows.parts = s->in.in.format == STREAM_JSON;
     s->rows.json = s->in.in.format == STREAM_JSON && s->rows.parts > 0;
     s->in.in.key = s->rows.parts ? s->fields : NULL;
     adopt_spec(s, side->pairs);

@@ -112,7 +112,8 @@ enum {
      "`--header` go by name. JSON paths are such as `.user.id,.tags[0]`. Several are joined so "   \
      "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals "   \
      "an "                                                                                         \
-     "unquoted one, \"\\u0041\" equals \"A\"."},                                                   \
+     "unquoted one, \"\\u0041\" equals \"A\", the number 1 equals 1.0 but not the string \"1\". "  \
+     "A JSON object or array counts by its text without white space."},                            \
         {READ_SKIP,                                                                                \
          "key-skip-prefix",                                                                        \
          0,                                                                                        \

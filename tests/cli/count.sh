@@ -139,6 +139,9 @@ is weight $'top,ann,11.5\ntop,bob,2.5' "$(tail -n +2 out | cut -d, -f1-3)"
 run count $s --csv --format csv --header --key user,url --top 1 --query 'ann,"/b,c"' t.csv
 is columns $'top,"ann,/a",2,2\nquery,"ann,""/b,c""",1,1' "$(tail -n +2 out | sed 's/\(,[0-9]*\),[^,]*\(,[0-9]*\),.*/\1\2/')"
 printf 'a,"b,c"\n"a,b",c\n"q""",x\n' >rows.csv
+printf '{"p":2.5}\n{"p":25e-1}\n{"p":"2.5"}\n{"p":-0.05}\n{"p":1e3}\n' >prices.json
+run count $s --csv --format json --key .p --top 4 prices.json
+is json-numbers-plain "-0.05 1000 2.5 2.5" "$(grep ^top out | cut -d, -f2 | sort | xargs)"
 run count $s --json --format csv --key 1,2 --top 3 rows.csv
 is columns-told-apart '"\"a,b\",c" "\"q\"\"\",x" "a,\"b,c\""' \
   "$(grep -o '"key":"\([^"\\]\|\\.\)*"' out | cut -c7- | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"

@@ -184,12 +184,35 @@ is set-array-trim 1 "$(alike '[" a "]' '["a"]' --trim)"
 is set-text-trim 2 "$(alike '"a , b"' '"a,b"' --trim --split ,)"
 is set-array-spaces 1 "$(alike '["a b"]' '["a b","a"]')"
 is set-array-nested 2 "$(alike '[["a",1],{"b":"]"}]' '[{"b":"]"},["a",1]]')"
+is set-array-spelling 2 "$(alike '[1.0,1e2]' '[100,1]')"
+is set-alone-array 1 "$(alike 1.50 '[1.5]')"
+is set-alone-text 1 "$(alike 100 '"100"')"
+is set-alone-word 1 "$(alike true '[true,"x"]')"
+is set-alone-object 1 "$(alike '{"b":1, "c":2}' '["x",{"b":1,"c":2}]')"
+is set-alone-split 1 "$(alike -1.5 '["-1.5"]' --split .-)"
+is set-text-stays "" "$(alike 1 '"1.0"')"
+is set-array-null "" "$(alike '[null,"a"]' '[null,"b"]')"
 is set-array-empty "" "$(alike '["","b"]' '["","c"]')"
 run pairs self --format json --set .t --values 3 -s 3 --save s.weir -q s.json
 run pairs join --json s.weir s.json; is set-json-join 4 "$(number similar)"
 printf '"x a b"\n"a b x"\n' >words.json
 run pairs self --format json --set . --values 3 -s 3 --save w.weir -q words.json
-run pairs search --json w.weir '"x a b"'; is set-json-whole 1 "$(number similar)"
+run pairs search --json w.weir '"x a b"'; is set-json-whole 2 "$(number similar)"
+printf '["a","b"]\n["b" , "a"]\n"a b"\n' >arrays.json
+run pairs self --format json --set . --values 3 -s 2 --exact --json -q arrays.json; is set-json-root 3 "$(number similar)"
+run pairs self --format json --set . --values 3 -s 2 --save arrays.weir -q arrays.json
+printf 'a b\nc d\n' >plain.txt
+run pairs join --format lines --json -q arrays.weir plain.txt; is set-json-root-join "0 3" "$rc $(number similar)"
+# so in texts: words of strings without escapes, numbers by value
+texts() { # FIRST SECOND: do two JSON values have the same words?
+  printf '{"t":%s}\n{"t":%s}\n' "$1" "$2" >two.json
+  run pairs self --format json --text .t --exact --json -q two.json; number similar
+}
+is text-number 1 "$(texts 1.50 '"1.5"')"
+is text-word 1 "$(texts true '"true"')"
+is text-array 1 "$(texts '["caf\u00e9\nau lait"]' '"café au lait"')"
+is text-array-number 1 "$(texts '[1.50, 2]' '[1.5,20e-1]')"
+is text-differs 0 "$(texts 15 '"1.5"')"
 run pairs self --set . --values 3 -s 2 --split ' ' --save s.weir -q s.txt
 run pairs join --json s.weir s.txt; is set-join 5 "$(number similar)"
 trouble_like set-contradicts-split "pairs: 's.weir' was made with another --split*" pairs join --set . --values 3 --split , s.weir s.txt

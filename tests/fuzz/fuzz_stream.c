@@ -64,6 +64,8 @@ static void check_blocks(const char *path, stream_options options) {
     outcome large = run(path, &options);
     options.block_size = 17;
     outcome tiny = run(path, &options);
+    /* how much comes out before the damage in compressed data depends on the room for it */
+    if (large.end == STREAM_FAILED && tiny.end == STREAM_FAILED) return;
     if (large.end != tiny.end || large.digest != tiny.digest || large.records != tiny.records ||
         large.covered != tiny.covered)
         abort();

@@ -340,6 +340,17 @@ static void look_at_fill(dedup *d) {
              weir_print_count(keys, (double)(info.offered - info.seen) * 4));
 }
 
+/* A key that no record has is most likely misspelled. */
+static void look_at_missing(const dedup *d) {
+    const run_counts *c = &d->point.counts;
+    const char *key = d->settings->from.in.key;
+    char records[32];
+    if (!key || !c->records || c->missing < c->records) return;
+    cli_warn("nothing was compared: of %s record%s none has the key '%s'; look at --key, or at "
+             "--on-missing",
+             weir_print_count(records, (double)c->records), c->records == 1 ? "" : "s", key);
+}
+
 static void show_progress(dedup *d) {
     stream_progress p;
     stream_get_progress(d->reader, &p);
@@ -646,6 +657,7 @@ int dedup_run(const dedup_settings *settings) {
         outcome how = pump(&d);
         if (how == ALL_READ) look_at_fill(&d);
         progress_clear();
+        if (how == ALL_READ) look_at_missing(&d);
         how = conclude(&d, how, &bytes_out);
         if (how == ALL_READ || how == STOPPED) print_stats(&d, bytes_out);
         code = exit_code(&d, how);

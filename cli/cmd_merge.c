@@ -126,6 +126,14 @@ static void add_counts(run_counts *counts, const source *from) {
     if (note) run_note_add_counts(note, length, counts);
 }
 
+/* What keeps two of them apart, and if it is how they were made, what to do. */
+static int cannot_merge(const source *into, const source *from, const weir_error *err) {
+    return cli_error("'%s' and '%s': %s%s", into->path, from->path, err->message,
+                     err->code == WEIR_ERR_MISMATCH
+                         ? "; make both with the same options and the same --seed"
+                         : "");
+}
+
 static int merge_filters(source *into, const source *from) {
     weir_error err;
     if (!into->filter && !from->filter) return EXIT_DONE;
@@ -134,7 +142,7 @@ static int merge_filters(source *into, const source *from) {
                          into->filter ? into->path : from->path,
                          into->filter ? from->path : into->path);
     if (weir_filter_merge(into->filter, from->filter, &err) == WEIR_OK) return EXIT_DONE;
-    return cli_error("'%s' and '%s': %s", into->path, from->path, err.message);
+    return cannot_merge(into, from, &err);
 }
 
 static weir_sketch *find_sketch(const source *from, const char *name) {
@@ -162,7 +170,7 @@ static int merge_sketches(source *into, source *from) {
             int code = add_sketch(into, moved, from->names[i]);
             if (code != EXIT_DONE) return code;
         } else if (weir_sketch_merge(own, from->sketches[i], &err) != WEIR_OK) {
-            return cli_error("'%s' and '%s': %s", into->path, from->path, err.message);
+            return cannot_merge(into, from, &err);
         }
     }
     return EXIT_DONE;

@@ -129,7 +129,7 @@ static const opt_entry pairs_table[] = {
      "As the tables of Deng's thesis do: all numbers then sum to the square of the records. "
      "Without it a pair is two different records, in no order."},
 
-    READ_RECORD_ROWS,
+    READ_RECORD_ROWS("", ""),
     {READ_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, "Records", false,
      "a equals A, for the letters of ASCII.", "Texts are always compared so."},
     {READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Records", false,

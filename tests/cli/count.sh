@@ -223,7 +223,7 @@ run dedup --memory 64K --state d.weir in
 trouble_like state-of-dedup "count: 'd.weir' holds no sketches*" count --state d.weir in
 trouble_like merge-kinds "merge: 'd.weir' holds a filter and 'x1' does not" merge -o y d.weir x1
 run count --seed 8 --state x3 --top 5 --distinct in
-trouble merge-seed "merge: 'x1' and 'x3': cannot merge sketches of different spec: 'seed' is not the same" merge -o y x1 x3
+trouble merge-seed "merge: 'x1' and 'x3': cannot merge sketches of different spec: 'seed' is not the same; make both with the same options and the same --seed" merge -o y x1 x3
 run count $s --state x4 --top 5 in
 trouble merge-parts "merge: 'x4' holds no sketch 'distinct', as 'x1' does" merge -o y x1 x4
 head -c 200 x1 >broken
@@ -264,7 +264,7 @@ g="--format csv --header --key url --group user"
   run count $s --format csv --header --key url --group ms --top 5 --state g6 t.csv
   trouble merge-other-groups "merge: 'g1' and 'g6' do not have groups of the same field" merge -o y g1 g6
   run count --seed 8 $g --top 5 --state g7 u.csv
-  trouble merge-group-seed "merge: 'g1' and 'g7': cannot merge sketches of different spec: 'seed' is not the same" merge -o y g1 g7
+  trouble merge-group-seed "merge: 'g1' and 'g7': cannot merge sketches of different spec: 'seed' is not the same; make both with the same options and the same --seed" merge -o y g1 g7
   trouble_like group-svg "count: --plot=FILE.svg draws one list, and --group makes many;*" count $g --plot=x.svg t.csv
 }
 

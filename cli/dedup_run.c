@@ -323,9 +323,11 @@ static void look_at_fill(dedup *d) {
     if (!info.overfull) return;
     d->was_overfull = true;
     if (info.fpr_now > info.fpr_bound * 1.01) {
+        bool planned = !spec_get(d->settings->spec, "capacity", keys, sizeof keys);
         cli_warn("more keys came than the filter was made for: new records are now lost at a rate "
-                 "of %s; give it more --memory",
-                 weir_print_rate(now, info.fpr_now));
+                 "of %s; give it %s",
+                 weir_print_rate(now, info.fpr_now),
+                 planned ? "more --memory" : "a higher capacity");
         return;
     }
     if (info.fill < FULL_LEAST) {

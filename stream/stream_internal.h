@@ -53,7 +53,7 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
     X(REASON_EMPTY, STREAM_MISSING, "there is nothing in it to compare")                           \
     X(REASON_MANY_VALUES, STREAM_BAD, "it holds more items than there are columns")                \
-    X(REASON_BAD_TIME, STREAM_BAD, "the time does not fit the time format")                        \
+    X(REASON_BAD_TIME, STREAM_BAD, "the time is not as --time-format says (unix if not given)")    \
     X(REASON_NO_VALUE, STREAM_MISSING, "the record has no such number")                            \
     X(REASON_NO_LABEL, STREAM_MISSING, "the record does not say who it is from")                   \
     X(REASON_BAD_VALUE, STREAM_BAD, "the field is not a number")                                   \

@@ -3,7 +3,7 @@
  * The result knows every key that any of them knows, and has counted what all of them
  * have. Sketches are joined by their names; where they are those of groups, one file may
  * have groups that another has not. Audits and the position of a run belong to one stream
- * and are left out; how keys were made stays with sketches.
+ * and are left out; how keys were made stays.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,8 +224,9 @@ static int write_joined(const source *joined, const run_counts *counts, const ch
     size_t length = 0, old_length;
     char *note = NULL;
     const char *old = weir_snapshot_note(joined->snapshot, "run", &old_length);
-    if (joined->sketch_count && old) {
-        note = run_note_joined(old, old_length, counts, &length);
+    if (old) {
+        note = joined->sketch_count ? run_note_joined(old, old_length, counts, &length)
+                                    : run_note_only_keys(old, old_length, &length);
         if (!note) return cli_error("out of memory");
     }
     weir_status status = weir_snapshot_new(&snapshot, &err);

@@ -133,7 +133,7 @@ static const opt_entry count_table[] = {
      "Without it a seed is drawn from the system. Sketches that are to be merged need the same "
      "one."},
 
-    READ_RECORD_ROWS,
+    READ_RECORD_ROWS("", ""),
     READ_KEY_ROWS,
     READ_UNJUDGED_ROWS("Neither is counted; `pass` and `drop` only count how many there were."),
 
@@ -401,6 +401,8 @@ static int check_groups(const count_settings *s, const count_words *w) {
 }
 
 static int check_output(count_settings *s, const count_words *w) {
+    if (s->save_every && !s->state) return cli_error("--save-every goes with --state FILE");
+    if (!s->save_every) s->save_every = SAVE_EVERY_STANDARD;
     if (w->json && w->csv) return cli_error("give --json or --csv, not both");
     s->form = w->json ? FORM_JSON : w->csv ? FORM_CSV : FORM_TEXT;
     if (s->exact && s->state)
@@ -430,7 +432,6 @@ static int run_count(int argc, char **argv) {
     count_settings *s = calloc(1, sizeof *s);
     if (!s) return cli_error("out of memory");
     s->from = reading_defaults();
-    s->save_every = 30 * 1000000000LL;
     s->exact_memory = 256u << 20;
     s->groups = 100;
     opt_init(&parser, &cmd_count, argc, argv);

@@ -75,10 +75,11 @@ static const opt_entry dedup_table[] = {
     READ_IMPORTANCE_ROW,
     READ_PRODUCER_ROW,
 
-    READ_RECORD_ROWS,
+    READ_RECORD_ROWS("Records are written as they were read, byte for byte. ",
+                     "It is written once, whatever `--emit` says (but `verdicts`). "),
     READ_KEY_ROWS,
     READ_UNJUDGED_ROWS("What passes is written like a new record but not remembered. `--stats` "
-                       "counts them."),
+                       "counts them, and if no record has the key a warning says so."),
 
     {D_WINDOW, "window", 0, OPT_VALUE, "SPAN", NULL, NULL, G_WINDOW, true,
      "Forget keys after a time (`10m`) or records (`1M`).",
@@ -242,6 +243,7 @@ static int settle_window(dedup_settings *s, const dedup_words *w) {
 
 static int check_together(const dedup_settings *s) {
     if (s->resume && !s->state) return cli_error("--resume needs --state FILE to continue from");
+    if (s->save_every && !s->state) return cli_error("--save-every goes with --state FILE");
     if (s->resume && !s->output) return cli_error("--resume needs --output FILE to continue");
     if (s->state && s->output && strcmp(s->state, s->output) == 0)
         return cli_error("--state and --output are the same file '%s'", s->state);
@@ -253,6 +255,7 @@ static int settle(dedup_settings *s, const dedup_words *w) {
     if (code == EXIT_DONE) code = settle_window(s, w);
     if (code == EXIT_DONE) code = check_together(s);
     if (s->audit && s->stats == STATS_NONE) s->stats = STATS_TEXT;
+    if (!s->save_every) s->save_every = SAVE_EVERY_STANDARD;
     return code;
 }
 
@@ -261,7 +264,6 @@ static int run_dedup(int argc, char **argv) {
     dedup_words words = {0};
     dedup_settings s = {
         .from = reading_defaults(),
-        .save_every = 30 * 1000000000LL,
         .audit_one_in = 64,
     };
     opt_init(&parser, &cmd_dedup, argc, argv);

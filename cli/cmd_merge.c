@@ -3,7 +3,7 @@
  * The result knows every key that any of them knows, and has counted what all of them
  * have. Sketches are joined by their names; where they are those of groups, one file may
  * have groups that another has not. Audits and the position of a run belong to one stream
- * and are left out; how keys were made stays with sketches.
+ * and are left out; how keys were made stays.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +126,14 @@ static void add_counts(run_counts *counts, const source *from) {
     if (note) run_note_add_counts(note, length, counts);
 }
 
+/* What keeps two of them apart, and if it is how they were made, what to do. */
+static int cannot_merge(const source *into, const source *from, const weir_error *err) {
+    return cli_error("'%s' and '%s': %s%s", into->path, from->path, err->message,
+                     err->code == WEIR_ERR_MISMATCH
+                         ? "; make both with the same options and the same --seed"
+                         : "");
+}
+
 static int merge_filters(source *into, const source *from) {
     weir_error err;
     if (!into->filter && !from->filter) return EXIT_DONE;
@@ -134,7 +142,7 @@ static int merge_filters(source *into, const source *from) {
                          into->filter ? into->path : from->path,
                          into->filter ? from->path : into->path);
     if (weir_filter_merge(into->filter, from->filter, &err) == WEIR_OK) return EXIT_DONE;
-    return cli_error("'%s' and '%s': %s", into->path, from->path, err.message);
+    return cannot_merge(into, from, &err);
 }
 
 static weir_sketch *find_sketch(const source *from, const char *name) {
@@ -162,7 +170,7 @@ static int merge_sketches(source *into, source *from) {
             int code = add_sketch(into, moved, from->names[i]);
             if (code != EXIT_DONE) return code;
         } else if (weir_sketch_merge(own, from->sketches[i], &err) != WEIR_OK) {
-            return cli_error("'%s' and '%s': %s", into->path, from->path, err.message);
+            return cannot_merge(into, from, &err);
         }
     }
     return EXIT_DONE;
@@ -216,8 +224,9 @@ static int write_joined(const source *joined, const run_counts *counts, const ch
     size_t length = 0, old_length;
     char *note = NULL;
     const char *old = weir_snapshot_note(joined->snapshot, "run", &old_length);
-    if (joined->sketch_count && old) {
-        note = run_note_joined(old, old_length, counts, &length);
+    if (old) {
+        note = joined->sketch_count ? run_note_joined(old, old_length, counts, &length)
+                                    : run_note_only_keys(old, old_length, &length);
         if (!note) return cli_error("out of memory");
     }
     weir_status status = weir_snapshot_new(&snapshot, &err);

@@ -49,13 +49,16 @@ static const opt_entry pairs_table[] = {
     {P_TEXT, "text", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, true,
      "Compare a text by its words; `.` is the whole record.",
      "The text is put in lower case and cut into shingles; their least hashes are the values, "
-     "so that two texts agree in each with the probability of their Jaccard similarity."},
+     "so that two texts agree in each with the probability of their Jaccard similarity. JSON "
+     "values are read as in `--set`, and objects and arrays with all that is in them."},
     {P_SET, "set", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, false,
      "Compare the items of a field as a set; `.` is the whole record.",
      "A JSON array, or text with separators. A record agrees with another in each item that both "
      "have, wherever it stands and however often. An item of an array is the same as in a text: a "
-     "string counts without its quotes, whatever is in it, a number as it is written, and what is "
-     "empty does not count. `--values` must say how many items a set has at most."},
+     "string counts without its quotes, whatever is in it, a number by its value, written without "
+     "exponent (1.50 and 15e-1 are 1.5; in a text it stays as it is), and what is empty or null "
+     "does not count. A JSON value that is no array and no string is one item. `--values` must say "
+     "how many items a set has at most."},
     {P_SPLIT, "split", 0, OPT_VALUE, "CHARACTERS", NULL, "space, tab and ,;|", G_WHAT, false,
      "What separates the items of a set.", NULL},
     {P_ROUND, "round", 0, OPT_VALUE, "COLUMN=STEP,...", NULL, NULL, G_WHAT, false,
@@ -109,7 +112,9 @@ static const opt_entry pairs_table[] = {
      "Several summaries after `self` are merged. A `join` of a summary with records makes and "
      "reads these as the summary's were; `--format` and `--columns`, `--text` or `--set` may say "
      "that they are laid out otherwise. What else the command line says must agree with the "
-     "summary."},
+     "summary. So must two summaries with each other in all that makes values equal: "
+     "`--ignore-case`, `--trim`, `--split`, `--round`; and columns of JSON, whose values have "
+     "types, equal no others."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
      "Found by super-values that they share, and compared. The files are read a second time. "
@@ -124,7 +129,7 @@ static const opt_entry pairs_table[] = {
      "As the tables of Deng's thesis do: all numbers then sum to the square of the records. "
      "Without it a pair is two different records, in no order."},
 
-    READ_RECORD_ROWS,
+    READ_RECORD_ROWS("", ""),
     {READ_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, "Records", false,
      "a equals A, for the letters of ASCII.", "Texts are always compared so."},
     {READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Records", false,
@@ -364,8 +369,9 @@ static int settle_fields(pairs_settings *s, const pairs_words *w) {
                          : w->text  ? "text"
                                     : "set",
                          w->columns ? "" : ": write `.` for the whole line");
+    whole &= s->in.in.format != STREAM_JSON; /* where `.` is a path, to all of the value */
     s->rows.parts = whole ? 0 : count_parts(s->fields);
-    s->rows.json = s->in.in.format == STREAM_JSON && !whole;
+    s->rows.json = s->in.in.format == STREAM_JSON;
     s->in.in.key = whole ? NULL : s->fields;
     if (w->columns && s->rows.parts > PAIRS_COLUMNS_MOST)
         return cli_error("%u columns are too many to compare; at most %d", s->rows.parts,

@@ -54,7 +54,8 @@ static const opt_entry plan_table[] = {
      "Records a second; without `--window`: which window fits?",
      "50K/s or 50K. With a window in time it says how many records that is, where the sample has "
      "no times of its own. Without a window it asks how long one would fit the memory if every "
-     "record were new."},
+     "record were new; what says something else of the stream (`--sample`, `--records`, "
+     "`--distinct`) is refused then."},
 
     {PL_SITES, "sites", 0, OPT_VALUE, "N", NULL, NULL, "Question", false,
      "Spread over N sites: by keys or by places?",
@@ -77,7 +78,7 @@ static const opt_entry plan_table[] = {
      "With a sample it goes with `--records`: the stream is then taken to go on from the sample's "
      "keys to this many. What no stream that goes on as the sample comes to is refused."},
 
-    READ_RECORD_ROWS,
+    READ_RECORD_ROWS("", ""),
     READ_KEY_ROWS,
     READ_UNJUDGED_ROWS("What passes is left out of the plan."),
     READ_TIME_ROWS,
@@ -185,6 +186,22 @@ static int set_option(plan_settings *s, int id, const char *value) {
     return EXIT_DONE;
 }
 
+/* Which window fits is asked of a stream in which every record is new. */
+static int check_window_question(const plan_settings *s) {
+    const weir_plan_question *q = &s->question;
+    const char *useless = s->sample         ? "sample"
+                          : q->distinct > 0 ? "distinct"
+                          : q->records > 0  ? "records"
+                                            : NULL;
+    if (s->ask_memory)
+        return cli_error("--rate asks which window fits a memory, and --fnr which memory fits a "
+                         "stream; give a --window, or leave out one of them");
+    if (!useless) return EXIT_DONE;
+    return cli_error("--rate without --window asks which window fits if every record is new, "
+                     "where --%s says nothing; leave it out, or give a --window",
+                     useless);
+}
+
 static int settle(plan_settings *s) {
     const weir_plan_question *q = &s->question;
     if (q->fpr > 0.5) return cli_error("--fpr cannot be above 50%%");
@@ -211,7 +228,9 @@ static int settle(plan_settings *s) {
     if (q->distinct > q->records && q->records > 0)
         return cli_error("there cannot be more --distinct keys than --records");
     if (!s->memory && !s->ask_memory) s->question.memory = MEMORY_STANDARD;
-    s->ask_window = q->rate > 0 && !q->window && !s->ask_memory;
+    s->ask_window = q->rate > 0 && !q->window;
+    int code = s->ask_window ? check_window_question(s) : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
     if (s->from.in.time_field && !s->sample) return cli_error("--time goes with --sample");
     if (s->from.in.number_field && !s->sample) return cli_error("--importance goes with --sample");
     if (s->from.in.time_field && !q->window_is_time)

@@ -323,9 +323,11 @@ static void look_at_fill(dedup *d) {
     if (!info.overfull) return;
     d->was_overfull = true;
     if (info.fpr_now > info.fpr_bound * 1.01) {
+        bool planned = !spec_get(d->settings->spec, "capacity", keys, sizeof keys);
         cli_warn("more keys came than the filter was made for: new records are now lost at a rate "
-                 "of %s; give it more --memory",
-                 weir_print_rate(now, info.fpr_now));
+                 "of %s; give it %s",
+                 weir_print_rate(now, info.fpr_now),
+                 planned ? "more --memory" : "a higher capacity");
         return;
     }
     if (info.fill < FULL_LEAST) {
@@ -338,6 +340,17 @@ static void look_at_fill(dedup *d) {
     cli_warn("the keys no longer fit %s: repeats may pass; --memory %s would hold about %s",
              weir_print_size(now, memory), weir_print_size(more, memory * 4),
              weir_print_count(keys, (double)(info.offered - info.seen) * 4));
+}
+
+/* A key that no record has is most likely misspelled. */
+static void look_at_missing(const dedup *d) {
+    const run_counts *c = &d->point.counts;
+    const char *key = d->settings->from.in.key;
+    char records[32];
+    if (!key || !c->records || c->missing < c->records) return;
+    cli_warn("nothing was compared: of %s record%s none has the key '%s'; look at --key, or at "
+             "--on-missing",
+             weir_print_count(records, (double)c->records), c->records == 1 ? "" : "s", key);
 }
 
 static void show_progress(dedup *d) {
@@ -646,6 +659,7 @@ int dedup_run(const dedup_settings *settings) {
         outcome how = pump(&d);
         if (how == ALL_READ) look_at_fill(&d);
         progress_clear();
+        if (how == ALL_READ) look_at_missing(&d);
         how = conclude(&d, how, &bytes_out);
         if (how == ALL_READ || how == STOPPED) print_stats(&d, bytes_out);
         code = exit_code(&d, how);

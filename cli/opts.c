@@ -78,9 +78,21 @@ static int complain_option(const opt_parser *parser, const char *word, size_t le
     return OPT_WRONG;
 }
 
+/* Does its value name a file or a folder? One of no name, as from a variable that is not set,
+ * would be found out only when it is written. */
+static bool is_path(const opt_entry *o) {
+    return o->argument && (!strncmp(o->argument, "FILE", 4) || !strcmp(o->argument, "FOLDER") ||
+                           !strcmp(o->argument, "DIR"));
+}
+
 /* An option with its value is complete: check it against the choices. */
 static int deliver(opt_parser *parser, const opt_entry *o, const char *value) {
     parser->value = value;
+    if (value && !*value && is_path(o)) {
+        cli_error("--%s cannot be ''; it is the name of a %s", o->name,
+                  !strncmp(o->argument, "FILE", 4) ? "file" : "folder");
+        return OPT_WRONG;
+    }
     if (!value || !o->choices || *o->choices == '~') return o->id;
     if (opt_is_choice(value, o->choices, NULL)) return o->id;
     char what[64], near[64];

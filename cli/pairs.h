@@ -111,8 +111,11 @@ int pairs_load(pairs_side *side, const pairs_settings *s, const char *path);
 void pairs_apply_note(pairs_settings *s, pairs_side *side);
 
 /* For the other side of a join: the same, but that the command line may say of its records
- * how they are laid out. */
-void pairs_adopt(pairs_settings *s, pairs_side *side);
+ * how they are laid out. `path` is that of the summary. */
+int pairs_adopt(pairs_settings *s, pairs_side *side, const char *path);
+
+/* Were the values of two loaded summaries made alike? */
+int pairs_check_notes(pairs_side *a, const char *path_a, pairs_side *b, const char *path_b);
 
 /* --- pairs_examples.c --- */
 

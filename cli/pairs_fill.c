@@ -114,7 +114,9 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     o.row = pairs_make_row;
     o.hash_context = &rows;
     o.width = info.columns;
-    o.split_arrays = s->rows.from == FROM_SET;
+    o.json_values = s->rows.from == FROM_COLUMNS ? STREAM_TYPED
+                    : s->rows.from == FROM_SET   ? STREAM_AS_ITEMS
+                                                 : STREAM_AS_TEXT;
     intake in = {.settings = s, .width = info.columns};
     if (stream_open(&in.reader, &o, files, file_count, &err) != STREAM_OK)
         return reading_error(s, &err);
@@ -390,6 +392,7 @@ static int fill_from_summaries(pairs_side *side, const pairs_settings *s, const 
         pairs_side other = {0};
         weir_error err;
         code = pairs_load(&other, s, files[i]);
+        if (code == EXIT_DONE) code = pairs_check_notes(side, files[0], &other, files[i]);
         if (code == EXIT_DONE && weir_pairs_merge(side->pairs, other.pairs, &err) != WEIR_OK)
             code = cli_error("'%s' and '%s': %s", files[0], files[i], err.message);
         side->records += other.records;
@@ -526,9 +529,15 @@ static void adopt_spec(pairs_settings *s, const weir_pairs *pairs) {
     if (spec_get(saved, "seed", seed, sizeof seed)) s->seed = strtoull(seed, NULL, 0);
 }
 
-void pairs_adopt(pairs_settings *s, pairs_side *side) {
+int pairs_adopt(pairs_settings *s, pairs_side *side, const char *path) {
     pairs_settings given = *s;
     pairs_apply_note(s, side);
+    bool typed = s->rows.from == FROM_COLUMNS && s->in.in.format == STREAM_JSON;
+    if (given.formatted && s->rows.from == FROM_COLUMNS && side->note &&
+        typed != (given.in.in.format == STREAM_JSON))
+        return cli_error("'%s' was made with --format %s, not %s: JSON values have types and equal "
+                         "no others; convert the records, or make the summary anew from such",
+                         path, s->in.format, given.in.format);
     if (given.formatted) {
         s->in.format = given.in.format;
         s->in.in.format = given.in.in.format;
@@ -540,15 +549,24 @@ void pairs_adopt(pairs_settings *s, pairs_side *side) {
         s->fields = given.fields;
         s->rows.parts = given.rows.parts;
     }
+    /* `.` is the value of a line of JSON, which is a part; else the record, which is none */
+    if (s->rows.from != FROM_COLUMNS && s->fields && !strcmp(s->fields, "."))
+        s->rows.parts = s->in.in.format == STREAM_JSON;
     s->rows.json = s->in.in.format == STREAM_JSON && s->rows.parts > 0;
     s->in.in.key = s->rows.parts ? s->fields : NULL;
     adopt_spec(s, side->pairs);
+    return EXIT_DONE;
 }
 
 static int contradicts(const char *path, const char *own, const char *asked) {
     return cli_error("'%s' was made %s, not %s; leave out the option, or make it anew from the "
                      "records",
                      path, own, asked);
+}
+
+/* Whether two lists have the same characters, in any order. */
+static bool same_characters(const char *a, const char *b) {
+    return !a[strspn(a, b)] && !b[strspn(b, a)];
 }
 
 /* Does the note of a summary agree with what the command line says of records? In a join
@@ -572,7 +590,7 @@ static int check_note(const pairs_settings *s, const pairs_settings *noted, cons
         return contradicts(path, "without --ignore-case", "with it");
     if (s->in.in.trim && !noted->in.in.trim && !words)
         return contradicts(path, "without --trim", "with it");
-    if (s->split_given && strcmp(s->rows.split, noted->rows.split) != 0)
+    if (s->split_given && !same_characters(s->rows.split, noted->rows.split))
         return contradicts(path, "with another --split", "with this");
     if (rounded && !alike) return contradicts(path, "with another --round", "with this");
     return EXIT_DONE;
@@ -593,6 +611,70 @@ static int check_spec(const pairs_side *side, const pairs_settings *s, const cha
             return contradicts(path, made, asked);
         }
     return EXIT_DONE;
+}
+
+/* ---- two summaries ----
+ *
+ * They may differ in how records were laid out and in what columns were called, not in what
+ * makes values equal: such values would not meet, and too few pairs be counted. */
+
+enum { MADE_SIZE = 160 };
+
+static void print_split(char *out, const char *split) {
+    int n = snprintf(out, MADE_SIZE, "with --split '");
+    for (; *split; split++)
+        n += snprintf(out + n, MADE_SIZE - (size_t)n, *split >= ' ' ? "%c" : "\\x%02x",
+                      (unsigned char)*split);
+    snprintf(out + n, MADE_SIZE - (size_t)n, "'");
+}
+
+static void print_round(char *out, unsigned column, double step) {
+    if (step > 0) snprintf(out, MADE_SIZE, "with --round %g for column %u", step, column + 1);
+    else snprintf(out, MADE_SIZE, "without --round for column %u", column + 1);
+}
+
+static void print_given(char *out, const char *option, bool given) {
+    snprintf(out, MADE_SIZE, given ? "with --%s" : "without --%s", option);
+}
+
+/* How the first of them was made and how the second, if that differs; else false. */
+static bool made_otherwise(const pairs_settings *const two[2], char made[2][MADE_SIZE]) {
+    const pairs_settings *a = two[0], *b = two[1];
+    bool words = a->rows.from == FROM_TEXT || a->rows.from == FROM_COSINE;
+    bool cased = !words && a->in.in.ignore_case != b->in.in.ignore_case;
+    bool trimmed = !words && a->in.in.trim != b->in.in.trim;
+    bool split = a->rows.from == FROM_SET && !same_characters(a->rows.split, b->rows.split);
+    bool typed = a->rows.from == FROM_COLUMNS && a->rows.json != b->rows.json;
+    unsigned column = 0;
+    while (column < PAIRS_COLUMNS_MOST && a->rows.round[column] == b->rows.round[column]) column++;
+    bool rounded = a->rows.from == FROM_COLUMNS && column < PAIRS_COLUMNS_MOST;
+    for (size_t i = 0; i < 2; i++) {
+        if (cased) print_given(made[i], "ignore-case", two[i]->in.in.ignore_case);
+        else if (trimmed) print_given(made[i], "trim", two[i]->in.in.trim);
+        else if (split) print_split(made[i], two[i]->rows.split);
+        else if (typed) snprintf(made[i], MADE_SIZE, "with --format %.100s", two[i]->in.format);
+        else if (rounded) print_round(made[i], column, two[i]->rows.round[column]);
+    }
+    return cased || trimmed || split || typed || rounded;
+}
+
+int pairs_check_notes(pairs_side *a, const char *path_a, pairs_side *b, const char *path_b) {
+    pairs_settings noted[2];
+    char made[2][MADE_SIZE];
+    pairs_side *const sides[] = {a, b};
+    bool differ = false;
+    for (size_t i = 0; i < 2; i++) {
+        noted[i] = (pairs_settings){.in = reading_defaults(), .rows = {.split = PAIRS_SPLIT}};
+        pairs_apply_note(&noted[i], sides[i]);
+    }
+    if (noted[0].note && noted[1].note && noted[0].rows.from == noted[1].rows.from)
+        differ = made_otherwise((const pairs_settings *[]){&noted[0], &noted[1]}, made);
+    int code = !differ ? EXIT_DONE
+                       : cli_error("'%s' was made %s, '%s' %s, so their values do not compare; "
+                                   "make one anew from its records, as the other was",
+                                   path_a, made[0], path_b, made[1]);
+    for (size_t i = 0; i < 2; i++) free(noted[i].note);
+    return code;
 }
 
 static int check_asked(pairs_side *side, const pairs_settings *s, const char *path) {

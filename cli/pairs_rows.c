@@ -2,8 +2,8 @@
  *
  * The reader hands over a key as keys.c of the stream layer puts it together:
  * one part as it is, several each with its length before it; JSON values with a
- * letter for their type first, arrays as their elements. Here it is cut into fields again: columns,
- * rounded where they are numbers; the items of a set; a text.
+ * letter for their type first if they are columns, for sets as items. Here it is cut into fields
+ * again: columns, rounded where they are numbers; the items of a set; a text.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void split_items(field_list *list, const unsigned char *at, size_t length
     }
 }
 
-/* The elements of a JSON array, each with its length before it. */
+/* The items of a JSON value that is no string, each with its length before it. */
 static void add_elements(field_list *list, const unsigned char *at, size_t length) {
     for (const unsigned char *end = at + length; end - at >= 4; at += 4 + length_at(at))
         add_item(list, at + 4, at + 4 + length_at(at));
@@ -65,7 +65,7 @@ static void add_part(field_list *list, size_t part, const unsigned char *bytes, 
     double step = part < PAIRS_COLUMNS_MOST ? list->rows->round[part] : 0;
     bool tagged = list->rows->json && length > 0 && list->rows->parts > 0;
     if (list->rows->from == FROM_SET) add_items(list, bytes, length);
-    else if (list->rows->from != FROM_COLUMNS) add_field(list, bytes + tagged, length - tagged);
+    else if (list->rows->from != FROM_COLUMNS) add_field(list, bytes, length);
     else if (step > 0 && weir_round_number(bytes + tagged, length - tagged, step, rounded))
         add_field(list, (const unsigned char *)rounded, strlen(rounded));
     else add_field(list, bytes, length);

@@ -51,11 +51,14 @@ static int fill_sides(pairs_settings *s, pairs_side *sides, size_t count) {
         size_t i = mixed && second ? 1 - n : n;
         int code = pairs_fill(&sides[i], s, s->in.files + i, files, (unsigned)i, s->exact);
         if (code == EXIT_DONE) code = check_records(s, &sides[i], i);
+        if (code == EXIT_DONE && mixed && sides[i].loaded)
+            code = pairs_adopt(s, &sides[i], s->in.files[i]);
         if (code != EXIT_DONE) return code;
-        if (mixed && sides[i].loaded) pairs_adopt(s, &sides[i]);
     }
-    if (sides[0].loaded && !mixed) pairs_apply_note(s, &sides[0]);
-    return EXIT_DONE;
+    if (!sides[0].loaded || mixed) return EXIT_DONE;
+    pairs_apply_note(s, &sides[0]);
+    if (count < 2) return EXIT_DONE;
+    return pairs_check_notes(&sides[0], s->in.files[0], &sides[1], s->in.files[1]);
 }
 
 static int list_examples(const pairs_settings *s, pairs_side *sides, size_t count,

@@ -46,8 +46,9 @@ enum {
     READ_THREADS
 };
 
-/* Rows for a command's table, by group. */
-#define READ_RECORD_ROWS                                                                           \
+/* Rows for a command's table, by group. What becomes of records and of a header is said by
+ * those that write them. */
+#define READ_RECORD_ROWS(records_written, header_written)                                          \
     {READ_FORMAT,                                                                                  \
      "format",                                                                                     \
      0,                                                                                            \
@@ -63,9 +64,9 @@ enum {
      "= tsv\ntabs, no quoting\n\n"                                                                 \
      "= json\none value a line\n\n"                                                                \
      "= fixed:N\nbinary records of N bytes\n\n"                                                    \
-     "= len32\na length in four bytes, the lowest first, then as many bytes\n\n"                   \
-     "Records are written as they were read, byte for byte. gzip and zstd are recognised by "      \
-     "their first bytes, whatever the file is called."},                                           \
+     "= len32\na length in four bytes, the lowest first, then as many bytes\n\n" records_written   \
+     "gzip and zstd are recognised by their first bytes, whatever the file is "                    \
+     "called."},                                                                                   \
         {READ_NULL,                                                                                \
          "null",                                                                                   \
          'z',                                                                                      \
@@ -87,9 +88,7 @@ enum {
          "Records",                                                                                \
          true,                                                                                     \
          "The first row names the columns (csv, tsv).",                                            \
-         "It is written once, whatever `--emit` says (but `verdicts`). All files must have the "   \
-         "same "                                                                                   \
-         "one."},                                                                                  \
+         header_written "All files must have the same one."},                                      \
     {                                                                                              \
         READ_MAX_RECORD, "max-record", 0, OPT_VALUE, "SIZE", NULL, "64M", "Records", false,        \
             "A longer record is an error.", "At most 1G."                                          \
@@ -112,7 +111,8 @@ enum {
      "`--header` go by name. JSON paths are such as `.user.id,.tags[0]`. Several are joined so "   \
      "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals "   \
      "an "                                                                                         \
-     "unquoted one, \"\\u0041\" equals \"A\"."},                                                   \
+     "unquoted one, \"\\u0041\" equals \"A\", the number 1 equals 1.0 but not the string \"1\". "  \
+     "A JSON object or array counts by its text without white space."},                            \
         {READ_SKIP,                                                                                \
          "key-skip-prefix",                                                                        \
          0,                                                                                        \

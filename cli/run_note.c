@@ -426,6 +426,28 @@ bool run_note_keys_fit(const reading *from, const char *text, size_t length, run
     return false;
 }
 
+char *run_note_only_keys(const char *text, size_t length, size_t *new_length) {
+    const note_text note = {text, text + length};
+    const dedup_settings none = {.from.format = ""};
+    char *kept = NULL, *value = malloc(VALUE_MOST);
+    noted_option *list = calloc(NOTED, sizeof *list);
+    FILE *out = list && value ? open_memstream(&kept, new_length) : NULL;
+    size_t count = out ? list_options(&none, list) : 0;
+    if (out) {
+        put_number(out, "note", NOTE_VERSION);
+        put_text(out, "command", "merge");
+        put_text(out, "version", weir_version());
+    }
+    for (size_t i = 0; i < count; i++)
+        if (list[i].of_key && get_text(&note, list[i].name, value, VALUE_MOST))
+            put_text(out, list[i].name, value);
+    free(list);
+    free(value);
+    if (!out || !fclose(out)) return kept;
+    free(kept);
+    return NULL;
+}
+
 void run_note_add_counts(const char *text, size_t length, run_counts *counts) {
     const note_text note = {text, text + length};
     run_counts own;

@@ -36,7 +36,9 @@ char *run_note_keys(const char *command, const reading *from, const run_counts *
 bool run_note_keys_fit(const reading *from, const char *note, size_t length, run_counts *counts,
                        char *difference, size_t size);
 
-/* For joined snapshots: add the counts of a note to others; and a note with the sums. */
+/* For joined snapshots: of a note only how keys were made; or the counts of a note added to
+ * others, and a note with the sums. */
+char *run_note_only_keys(const char *note, size_t length, size_t *new_length);
 void run_note_add_counts(const char *note, size_t length, run_counts *counts);
 char *run_note_joined(const char *note, size_t length, const run_counts *counts,
                       size_t *new_length);

@@ -20,4 +20,6 @@ int value_window(const char *flag, const char *text, int64_t least, int64_t *val
 /* Place of a word in "a|b|c"; the parser has checked that it is there. */
 int value_choice(const char *names, const char *value);
 
+#define SAVE_EVERY_STANDARD (30 * INT64_C(1000000000)) /* of a state, in nanoseconds */
+
 #endif

@@ -347,7 +347,9 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
     const lab_real *real = lab_real_find(spec);
     if (!real) s->kind = find_kind(spec);
     else s->kind = real->recipe.pages == LAB_REQUESTS ? &request_kind : &real_kind;
-    if (!s->kind) return lab_error(err, WEIR_ERR_SPEC, 0, "no stream is called '%s'", spec);
+    if (!s->kind)
+        return lab_error(err, WEIR_ERR_SPEC, 0,
+                         "no stream is called '%s'; 'weir help lab' names them", spec);
     if (s->reading && s->kind != find_kind("file"))
         return lab_error(err, WEIR_ERR_SPEC, 0,
                          "the options of records and keys go with file:path=, not with '%s'", spec);

@@ -13,6 +13,8 @@
  *                 ten: 100, 1e2 and 1.00E+2 are "1e2"; no digit is ever lost
  *              t f z  true, false, null
  *              o a  an object or array: its text without white space
+ * As text    for readers of words and items a value is also spelled without tag, and
+ *            numbers without exponent: 1e2 is 100, 15e-1 is 1.5.
  * Limits     1024 levels. Of several fields with one name the first counts.
  */
 #include <stdio.h>
@@ -20,7 +22,10 @@
 
 #include "stream_internal.h"
 
-enum { MAX_DEPTH = 1024 };
+enum {
+    MAX_DEPTH = 1024,
+    LONGEST_PLAIN = 40 /* digits of a number that is written without exponent */
+};
 
 /* ------------------------------------------------------------------------
  * Scalars
@@ -435,4 +440,85 @@ bool stream__json_canonical(const unsigned char *text, size_t length, stream_buf
     }
     out->length += n + 1;
     return true;
+}
+
+/* ------------------------------------------------------------------------
+ * As text
+ * ------------------------------------------------------------------------ */
+
+/* The power of ten after the e; beyond LONGEST_PLAIN just more than that. */
+static long power_of(const unsigned char *p, const unsigned char *end) {
+    bool minus = p < end && *p == '-';
+    long power = 0;
+    for (p += minus; p < end && power <= LONGEST_PLAIN; p++) power = power * 10 + (*p - '0');
+    return minus ? -power : power;
+}
+
+static bool put_zeros(stream_buffer *out, long count) {
+    bool done = true;
+    for (; count > 0 && done; count--) done = stream__buffer_append(out, "0", 1);
+    return done;
+}
+
+bool stream__json_plain(const unsigned char *p, size_t length, stream_buffer *out) {
+    const unsigned char *end = p + length, *e = memchr(p, 'e', length);
+    const unsigned char *digits = p + (*p == '-');
+    long power = e ? power_of(e + 1, end) : 0, count = (e ? e : end) - digits;
+    long whole = count + power; /* digits before the point */
+    bool lengthy = power > 0 ? whole > LONGEST_PLAIN : count - whole > LONGEST_PLAIN;
+    if (power == 0 || lengthy) return stream__buffer_append(out, p, length);
+    if (power > 0) return stream__buffer_append(out, p, (size_t)(e - p)) && put_zeros(out, power);
+    if (!stream__buffer_append(out, p, (size_t)(digits - p))) return false;
+    if (whole > 0)
+        return stream__buffer_append(out, digits, (size_t)whole) &&
+               stream__buffer_append(out, ".", 1) &&
+               stream__buffer_append(out, digits + whole, (size_t)(count - whole));
+    return stream__buffer_append(out, "0.", 2) && put_zeros(out, -whole) &&
+           stream__buffer_append(out, digits, (size_t)count);
+}
+
+/* The canonical spelling is made in the same buffer, behind all that may come before it. */
+static bool add_plain(const unsigned char *text, size_t length, stream_buffer *out) {
+    const size_t at = out->length, behind = at + length + 2 * LONGEST_PLAIN;
+    if (!stream__buffer_reserve(out, 2 * (behind - at))) return false;
+    out->length = behind;
+    bool done = stream__json_canonical(text, length, out);
+    size_t spelled = out->length - behind;
+    out->length = at;
+    return done && stream__json_plain(out->bytes + behind + 1, spelled - 1, out);
+}
+
+static bool add_string(const unsigned char *text, size_t length, stream_buffer *out) {
+    if (!stream__buffer_reserve(out, length)) return false;
+    unsigned char *to = out->bytes + out->length;
+    out->length += (size_t)(unescape(text + 1, text + length - 1, to) - to);
+    return true;
+}
+
+/* The end of the string that begins at p. */
+static const unsigned char *past_string(const unsigned char *p) {
+    for (p++; *p != '"'; p++) p += *p == '\\';
+    return p + 1;
+}
+
+/* A string, number or word that is no part of anything. */
+static bool add_scalar(const unsigned char *text, size_t length, stream_buffer *out) {
+    if (*text == '"') return add_string(text, length, out);
+    if (*text == 'n') return true;
+    if (*text == 't' || *text == 'f') return stream__buffer_append(out, text, length);
+    return add_plain(text, length, out);
+}
+
+bool stream__json_text(const unsigned char *text, size_t length, stream_buffer *out) {
+    const unsigned char *end = text + length;
+    bool done = stream__buffer_reserve(out, length + 1);
+    for (const unsigned char *p = text, *stop; p < end && done; p = stop) {
+        stop = p + 1;
+        if (*p == '"') stop = past_string(p);
+        else if (!is_delimiter(*p))
+            while (stop < end && !is_delimiter(*stop)) stop++;
+        done = is_delimiter(*p) ? stream__buffer_append(out, p, 1)
+                                : add_scalar(p, (size_t)(stop - p), out);
+    }
+    return done;
 }

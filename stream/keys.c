@@ -328,35 +328,34 @@ static inline bool spell(stream_keyer *k, bool first, const unsigned char *text,
     return true;
 }
 
-/* An element behind its length: a string as it is, another value as it was written. */
-static bool add_element(stream_keyer *k, const unsigned char *text, size_t length) {
-    if (!stream__buffer_reserve(&k->key, length + 4)) return false;
+/* An item behind its length: by its value, as text. */
+static bool add_item(stream_keyer *k, const unsigned char *text, size_t length) {
+    bool nested = *text == '[' || *text == '{';
     size_t at = k->key.length, start = at + 4;
+    if (*text == 'n') return true;
+    if (!stream__buffer_reserve(&k->key, 4)) return false;
     k->key.length = start;
-    if (*text == '"') {
+    if (*text == '"' || nested) {
         if (!spell(k, false, text, length)) return false;
         memmove(k->key.bytes + start, k->key.bytes + start + 1, k->key.length - start - 1);
         k->key.length--; /* the tag */
-    } else {
-        memcpy(k->key.bytes + start, text, length);
-        k->key.length += length;
+    } else if (!stream__json_text(text, length, &k->key)) {
+        return false;
     }
     put_length(k->key.bytes + at, k->key.length - start);
     return true;
 }
 
-/* The elements of an array, one after the other, behind a tag. */
+/* The elements of an array, one after the other. */
 static bool add_array(stream_keyer *k, const unsigned char *text, size_t length) {
     k->value.length = 0;
     if (!stream__json_canonical(text, length, &k->value)) return false;
-    if (!stream__buffer_reserve(&k->key, 1)) return false;
-    k->key.bytes[k->key.length++] = 'l';
     const unsigned char *at = k->value.bytes + 2, *end = k->value.bytes + k->value.length - 1;
     unsigned depth = 0;
     bool quoted = false;
     for (const unsigned char *item = at; at <= end; at++) {
         if (at == end || (!quoted && depth == 0 && *at == ',')) {
-            if (at > item && !add_element(k, item, (size_t)(at - item))) return false;
+            if (at > item && !add_item(k, item, (size_t)(at - item))) return false;
             item = at + 1;
         } else if (quoted && *at == '\\') at++;
         else if (*at == '"') quoted = !quoted;
@@ -366,11 +365,20 @@ static bool add_array(stream_keyer *k, const unsigned char *text, size_t length)
     return true;
 }
 
+/* Of a string the reader says what separates items; anything else is a list of them. */
+static bool add_items(stream_keyer *k, bool first, const unsigned char *text, size_t length) {
+    if (*text == '"') return spell(k, first, text, length);
+    if (!stream__buffer_append(&k->key, "l", 1)) return false;
+    return *text == '[' ? add_array(k, text, length) : add_item(k, text, length);
+}
+
 static bool add_json(stream_keyer *k, uint32_t part, const unsigned char *text, size_t length) {
     if (!stream__buffer_reserve(&k->key, 4)) return false;
     size_t at = open_part(k);
-    bool split = k->plan->split_arrays && *text == '[';
-    if (!(split ? add_array(k, text, length) : spell(k, part == 0, text, length))) return false;
+    bool done = k->plan->json_values == STREAM_TYPED     ? spell(k, part == 0, text, length)
+                : k->plan->json_values == STREAM_AS_TEXT ? stream__json_text(text, length, &k->key)
+                                                         : add_items(k, part == 0, text, length);
+    if (!done) return false;
     close_part(k, at);
     return true;
 }

@@ -10,8 +10,6 @@
 
 #include "stream_internal.h"
 
-enum { LONGEST_PLAIN = 40 }; /* digits of a number that is written without exponent */
-
 struct stream_picker {
     key_plan plan;
     stream_keyer keyer;
@@ -73,46 +71,25 @@ stream_status stream_picker_header(stream_picker *picker, const stream_batch *ba
  * For people
  * ------------------------------------------------------------------------ */
 
-static bool append(stream_buffer *b, const void *bytes, size_t length) {
-    if (!stream__buffer_reserve(b, length)) return false;
-    memcpy(b->bytes + b->length, bytes, length);
-    b->length += length;
-    return true;
-}
-
-/* "-12e2" as -1200; what would be too long, or has a fraction, keeps its exponent. */
-static bool append_number(stream_buffer *b, const unsigned char *p, size_t length) {
-    const unsigned char *e = memchr(p, 'e', length);
-    size_t digits = e ? (size_t)(e - p) : length;
-    long power = 0;
-    if (e && e + 1 < p + length && e[1] != '-')
-        for (const unsigned char *c = e + 1; c < p + length && power <= LONGEST_PLAIN; c++)
-            power = power * 10 + (*c - '0');
-    if (power == 0 || (size_t)power + digits > LONGEST_PLAIN) return append(b, p, length);
-    bool done = append(b, p, digits);
-    for (; power > 0 && done; power--) done = append(b, "0", 1);
-    return done;
-}
-
 /* One JSON value as json.c spells it, without the tag. */
 static bool append_json(stream_buffer *b, const unsigned char *p, size_t length) {
     switch (*p) {
     case 'n':
-        return append_number(b, p + 1, length - 1);
+        return stream__json_plain(p + 1, length - 1, b);
     case 't':
-        return append(b, "true", 4);
+        return stream__buffer_append(b, "true", 4);
     case 'f':
-        return append(b, "false", 5);
+        return stream__buffer_append(b, "false", 5);
     case 'z':
-        return append(b, "null", 4);
+        return stream__buffer_append(b, "null", 4);
     default:
-        return append(b, p + 1, length - 1);
+        return stream__buffer_append(b, p + 1, length - 1);
     }
 }
 
 static bool append_part(stream_picker *picker, const unsigned char *p, size_t length) {
     if (picker->plan.format == STREAM_JSON) return append_json(&picker->text, p, length);
-    return append(&picker->text, p, length);
+    return stream__buffer_append(&picker->text, p, length);
 }
 
 static bool needs_quotes(const unsigned char *p, size_t length) {
@@ -129,11 +106,12 @@ static bool quote_from(stream_buffer *b, size_t at) {
     if (!part) return false;
     memcpy(part, b->bytes + at, length);
     b->length = at;
-    bool done = append(b, "\"", 1);
+    bool done = stream__buffer_append(b, "\"", 1);
     for (size_t i = 0; i < length && done; i++)
-        done = append(b, part[i] == '"' ? "\"\"" : (const char *)&part[i], 1 + (part[i] == '"'));
+        done = stream__buffer_append(b, part[i] == '"' ? "\"\"" : (const char *)&part[i],
+                                     1 + (part[i] == '"'));
     free(part);
-    return done && append(b, "\"", 1);
+    return done && stream__buffer_append(b, "\"", 1);
 }
 
 /* Put the parts together again, as a row of CSV: each stands behind its length in four
@@ -142,7 +120,7 @@ static bool join_parts(stream_picker *picker) {
     const unsigned char *p = picker->seen, *end = p + picker->seen_length;
     for (bool first = true; p < end; first = false) {
         size_t n = p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
-        if (!first && !append(&picker->text, ",", 1)) return false;
+        if (!first && !stream__buffer_append(&picker->text, ",", 1)) return false;
         size_t at = picker->text.length;
         if (!append_part(picker, p + 4, n) || !quote_from(&picker->text, at)) return false;
         p += 4 + n;

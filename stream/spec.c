@@ -51,6 +51,13 @@ bool stream__buffer_reserve(stream_buffer *b, size_t more) {
     return true;
 }
 
+bool stream__buffer_append(stream_buffer *b, const void *bytes, size_t length) {
+    if (!stream__buffer_reserve(b, length)) return false;
+    memcpy(b->bytes + b->length, bytes, length);
+    b->length += length;
+    return true;
+}
+
 void stream__buffer_release(stream_buffer *b) {
     free(b->bytes);
     memset(b, 0, sizeof *b);
@@ -351,7 +358,7 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     plan->format = o->format;
     plan->trim = o->trim;
     plan->fold = o->ignore_case;
-    plan->split_arrays = o->split_arrays;
+    plan->json_values = (int)o->json_values;
     plan->skip_prefix = o->key_skip_prefix;
     plan->filter = o->filter;
     plan->sketch = o->sketch;

@@ -166,11 +166,17 @@ typedef struct {
      * one by one: `row` is given the bytes that would have been hashed, where several parts
      * have each its length before it in four bytes, the lowest first. It returns
      * STREAM_RECORD_OK, STREAM_MISSING (nothing in it) or STREAM_BAD (too much); any thread
-     * may call it. With split_arrays a JSON array is `l` and its elements, each with its length
-     * before it: strings trimmed and folded like others, other values as they are written. */
+     * may call it. */
     uint8_t (*row)(const void *context, const void *key, size_t length, uint64_t *words);
     size_t width;
-    bool split_arrays;
+
+    /* how the parts of a JSON key are spelled. Typed, as above, 1 and "1" differ. As text there
+     * is no tag: a string has its characters, a number is written without exponent, null is
+     * empty, and so are the strings, numbers and nulls in an object or array. As items a string
+     * is `s` and its characters, anything else `l` and its items, each with its length before it:
+     * the elements of an array that are not null, or the one value that it is. Items are as text,
+     * trimmed and folded if they are strings; objects and arrays among them as in a key. */
+    enum { STREAM_TYPED, STREAM_AS_TEXT, STREAM_AS_ITEMS } json_values;
 
     unsigned threads;      /* in all, the caller's included; default 1, more than 8 are as 8 */
     unsigned consumers;    /* of these, so many take batches: stream_take(); default 1 */

@@ -53,7 +53,7 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
     X(REASON_EMPTY, STREAM_MISSING, "there is nothing in it to compare")                           \
     X(REASON_MANY_VALUES, STREAM_BAD, "it holds more items than there are columns")                \
-    X(REASON_BAD_TIME, STREAM_BAD, "the time does not fit the time format")                        \
+    X(REASON_BAD_TIME, STREAM_BAD, "the time is not as --time-format says (unix if not given)")    \
     X(REASON_NO_VALUE, STREAM_MISSING, "the record has no such number")                            \
     X(REASON_NO_LABEL, STREAM_MISSING, "the record does not say who it is from")                   \
     X(REASON_BAD_VALUE, STREAM_BAD, "the field is not a number")                                   \
@@ -173,7 +173,8 @@ typedef struct {
     stream_format format;
     bool by_parts; /* else the whole record */
     bool timed, numbered, labelled;
-    bool trim, fold, split_arrays;
+    bool trim, fold;
+    int json_values; /* STREAM_TYPED, STREAM_AS_TEXT or STREAM_AS_ITEMS */
     size_t skip_prefix;
     uint32_t key_count; /* parts of the key; then come time, number and label, if wanted */
     uint32_t part_count;
@@ -212,6 +213,7 @@ typedef struct {
 } stream_buffer;
 
 bool stream__buffer_reserve(stream_buffer *buffer, size_t more);
+bool stream__buffer_append(stream_buffer *buffer, const void *bytes, size_t length);
 void stream__buffer_release(stream_buffer *buffer);
 
 /* The value of a CSV field: in place where it can, else unquoted into `buffer` (which is
@@ -241,6 +243,13 @@ stream_reason stream__json_find(const unsigned char *text, uint32_t from, uint32
 /* Append the canonical spelling of a checked value: one tag byte ('s' for a string), then its
  * bytes. False: out of memory. */
 bool stream__json_canonical(const unsigned char *text, size_t length, stream_buffer *out);
+
+/* Append a number in its canonical spelling, without the tag, as people write it: -12e2 as
+ * -1200, 15e-1 as 1.5. What would be very long keeps its exponent. */
+bool stream__json_plain(const unsigned char *number, size_t length, stream_buffer *out);
+
+/* Append a checked value as text, see json_values in stream.h. */
+bool stream__json_text(const unsigned char *text, size_t length, stream_buffer *out);
 
 /* ------------------------------------------------------------------------
  * Blocks, frame.c, keys.c

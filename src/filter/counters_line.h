@@ -93,15 +93,17 @@ HOT half_line widen(half_line words, unsigned width) {
 }
 
 #if defined(__x86_64__)
-/* The same as least_in() below: at the end there is an instruction for it. */
-FOR_AVX2 static inline unsigned least_in_avx2(half_line low, half_line high, unsigned wide) {
+/* The same as least_in() below: at the end there is an instruction for it. By pointers: how
+ * vectors are passed differs between code with AVX and without. */
+FOR_AVX2 static inline unsigned least_in_avx2(const half_line *low, const half_line *high,
+                                              unsigned wide) {
     if (wide == 16) {
-        __m256i least = _mm256_min_epu16((__m256i)low, (__m256i)high);
+        __m256i least = _mm256_min_epu16((__m256i)*low, (__m256i)*high);
         __m128i eight =
             _mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
         return (unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(eight)) & 0xffff;
     }
-    __m256i least = _mm256_min_epu8((__m256i)low, (__m256i)high);
+    __m256i least = _mm256_min_epu8((__m256i)*low, (__m256i)*high);
     __m128i all = _mm_min_epu8(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
     __m128i pairs = _mm_min_epu8(_mm_srli_epi16(all, 8), _mm_and_si128(all, _mm_set1_epi16(0xff)));
     return (unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(pairs)) & 0xff;
@@ -115,7 +117,7 @@ HOT unsigned least_in(half_line low, half_line high, unsigned width, cpu_kind cp
     uint64_t keep = (UINT64_C(1) << wide) - 1, all = keep;
     if (width < 8) low = widen(low, width), high = widen(high, width);
 #if defined(__x86_64__)
-    if (cpu >= CPU_AVX2) return least_in_avx2(low, high, wide);
+    if (cpu >= CPU_AVX2) return least_in_avx2(&low, &high, wide);
 #endif
     half_line least = lesser(low, high, wide);
     for (unsigned s = 32; s >= wide; s /= 2) least = lesser(least, least >> s, wide);

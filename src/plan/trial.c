@@ -28,6 +28,7 @@ enum { BATCH = 1024, MEMORY_LEAST = 1024, LOSS_MIDDLE = 128, A_DOUBLING = 4 };
 /* With so many bytes nothing worth mentioning is forgotten; more would only be mapped. */
 #define PLENTY (16.0 * (1 << 20))
 #define PLENTY_A_KEY 64.0
+#define PLENTY_IN_WINDOW 4096.0 /* filters with a window visit all of it again and again */
 
 /* What a kind calls its window, or NULL. */
 static const char *window_option(const weir_kind *kind) {
@@ -154,6 +155,30 @@ static double ask_formulas(const weir_filter *filter, const weir_stream_model *m
     return expectation.fnr;
 }
 
+/* The most kept records that are within one window. */
+static size_t most_within(const weir_profile *p, const weir_plan_question *q) {
+    size_t most = 0;
+    for (size_t i = 0, from = 0; i < p->count; i++) {
+        int64_t now = weir__profile_moment(p, q, i);
+        while (now - weir__profile_moment(p, q, from) > q->window) from++;
+        if (i - from >= most) most = i - from + 1;
+    }
+    return most;
+}
+
+/* The formulas look at the filter as it would be, and not at how it is replayed. */
+static weir_status ask_as_planned(const weir_plan_question *q, const weir_plan_choice *choice,
+                                  const weir_stream_model *model, double share, double memory,
+                                  double *fnr, weir_error *err) {
+    char spec[WEIR__PLAN_SPEC];
+    weir_filter *filter;
+    weir_status status = weir_filter_new(&filter, weir__plan_spec(spec, q, choice, memory), err);
+    if (status != WEIR_OK) return status;
+    *fnr = ask_formulas(filter, model, share);
+    weir_filter_free(filter);
+    return WEIR_OK;
+}
+
 weir_status weir__trial_run(weir__trial *t, weir__loss *loss, const weir_profile *p,
                             const weir_plan_question *q, const weir_plan_choice *choice,
                             const weir_stream_model *model, double share, weir_error *err) {
@@ -163,11 +188,13 @@ weir_status weir__trial_run(weir__trial *t, weir__loss *loss, const weir_profile
     if (q->window && !window_option(choice->kind))
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "it has no window");
     replay r = {p, q, (double)q->memory * share, NULL};
-    double enough = fmax(PLENTY, PLENTY_A_KEY * (double)p->keys);
-    weir_status status =
-        weir_filter_new(&filter, weir__plan_spec(spec, q, choice, fmin(r.memory, enough)), err);
-    if (status != WEIR_OK) return status;
+    double memory = fmin(r.memory, fmax(PLENTY, PLENTY_A_KEY * (double)p->keys)), enough = memory;
+    if (q->window) enough = fmax(PLENTY_IN_WINDOW, PLENTY_A_KEY * (double)most_within(p, q));
     *t = (weir__trial){0};
+    weir_status status = ask_as_planned(q, choice, model, share, memory, &t->formula_fnr, err);
+    if (status != WEIR_OK) return status;
+    status = weir_filter_new(&filter, weir__plan_spec(spec, q, choice, fmin(memory, enough)), err);
+    if (status != WEIR_OK) return status;
     if (q->window) r.entered = malloc(p->count * sizeof *r.entered);
     if (q->window && !r.entered) {
         weir_filter_free(filter);
@@ -178,7 +205,6 @@ weir_status weir__trial_run(weir__trial *t, weir__loss *loss, const weir_profile
     if (!q->window) load(filter, (size_t)(LOAD * (double)p->keys));
     weir_filter_get_info(filter, &info);
     t->fpr = info.fpr_now;
-    t->formula_fnr = ask_formulas(filter, model, share);
     t->positions = find_positions(filter);
     weir_filter_free(filter);
     return WEIR_OK;

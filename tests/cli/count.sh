@@ -139,6 +139,9 @@ is weight $'top,ann,11.5\ntop,bob,2.5' "$(tail -n +2 out | cut -d, -f1-3)"
 run count $s --csv --format csv --header --key user,url --top 1 --query 'ann,"/b,c"' t.csv
 is columns $'top,"ann,/a",2,2\nquery,"ann,""/b,c""",1,1' "$(tail -n +2 out | sed 's/\(,[0-9]*\),[^,]*\(,[0-9]*\),.*/\1\2/')"
 printf 'a,"b,c"\n"a,b",c\n"q""",x\n' >rows.csv
+printf '{"p":2.5}\n{"p":25e-1}\n{"p":"2.5"}\n{"p":-0.05}\n{"p":1e3}\n' >prices.json
+run count $s --csv --format json --key .p --top 4 prices.json
+is json-numbers-plain "-0.05 1000 2.5 2.5" "$(grep ^top out | cut -d, -f2 | sort | xargs)"
 run count $s --json --format csv --key 1,2 --top 3 rows.csv
 is columns-told-apart '"\"a,b\",c" "\"q\"\"\",x" "a,\"b,c\""' \
   "$(grep -o '"key":"\([^"\\]\|\\.\)*"' out | cut -c7- | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
@@ -220,7 +223,7 @@ run dedup --memory 64K --state d.weir in
 trouble_like state-of-dedup "count: 'd.weir' holds no sketches*" count --state d.weir in
 trouble_like merge-kinds "merge: 'd.weir' holds a filter and 'x1' does not" merge -o y d.weir x1
 run count --seed 8 --state x3 --top 5 --distinct in
-trouble merge-seed "merge: 'x1' and 'x3': cannot merge sketches of different spec: 'seed' is not the same" merge -o y x1 x3
+trouble merge-seed "merge: 'x1' and 'x3': cannot merge sketches of different spec: 'seed' is not the same; make both with the same options and the same --seed" merge -o y x1 x3
 run count $s --state x4 --top 5 in
 trouble merge-parts "merge: 'x4' holds no sketch 'distinct', as 'x1' does" merge -o y x1 x4
 head -c 200 x1 >broken
@@ -261,7 +264,7 @@ g="--format csv --header --key url --group user"
   run count $s --format csv --header --key url --group ms --top 5 --state g6 t.csv
   trouble merge-other-groups "merge: 'g1' and 'g6' do not have groups of the same field" merge -o y g1 g6
   run count --seed 8 $g --top 5 --state g7 u.csv
-  trouble merge-group-seed "merge: 'g1' and 'g7': cannot merge sketches of different spec: 'seed' is not the same" merge -o y g1 g7
+  trouble merge-group-seed "merge: 'g1' and 'g7': cannot merge sketches of different spec: 'seed' is not the same; make both with the same options and the same --seed" merge -o y g1 g7
   trouble_like group-svg "count: --plot=FILE.svg draws one list, and --group makes many;*" count $g --plot=x.svg t.csv
 }
 

@@ -65,11 +65,17 @@ run merge -q -o both.weir a.weir b.weir; is merge-code 0 $rc; is merge-quiet "" 
 printf 'a\nc\nd\n' >next; gives merge-knows 'd\n' dedup --state both.weir next
 run merge -o both2.weir a.weir b.weir
 is merge-says "weir: merge: only filters were joined; audits, and how far a run had come, are left out of 'both2.weir'" "$(cat err)"
+# how keys were made stays: what is joined answers no run that makes them otherwise
+trouble merge-keeps-keys "dedup: the state file 'both2.weir' was made without --ignore-case; use the same options or another state file" dedup -i --state both2.weir next
+trouble merge-keeps-key "dedup: the state file 'both2.weir' was made with --format lines, not csv; use the same options or another state file" dedup --format csv -k 1 --state both2.weir next
+run merge -q -o both3.weir both2.weir b.weir; gives merge-again-knows 'd\n' dedup --state both3.weir next
+run dedup "${b[@]}" -i --state folded.weir in
+trouble merge-again-keys "merge: 'both2.weir' and 'folded.weir' do not have the same keys: made with --ignore-case 'no' and 'yes'" merge -q -o x.weir both2.weir folded.weir
 run merge -q -o a.weir a.weir b.weir; is merge-onto-itself 0 $rc
 gives merge-onto-itself-knows 'd\n' dedup --state a.weir next
 run dedup --filter bloom --memory 64K --seed 6 --state other.weir in
 trouble_like merge-other-seed "merge: 'b.weir' and 'other.weir': cannot merge*" merge -q -o x.weir b.weir other.weir
-trouble_like merge-other-kind "merge: 'b.weir' and 's.weir': cannot merge a 'bloom' filter with a 'recent' filter" merge -q -o x.weir b.weir s.weir
+trouble_like merge-other-kind "merge: 'b.weir' and 's.weir': cannot merge a 'bloom' filter with a 'recent' filter; make both with the same options and the same --seed" merge -q -o x.weir b.weir s.weir
 run dedup --filter stable --memory 64K --state s1.weir in; cp s1.weir s2.weir
 trouble_like merge-unable "merge: 's1.weir' and 's2.weir': 'stable' filters cannot be merged: *" merge -q -o x.weir s1.weir s2.weir
 [[ -e x.weir || -e x.weir.lock ]] && no merge-nothing-written "$(ls x.*)" || ok merge-nothing-written

@@ -139,7 +139,7 @@ trouble none "lab: say what to do: weir lab list, run, report or stream" lab
 trouble unknown-action "lab: unknown action 'runn'; did you mean 'run'?" lab runn
 trouble unknown-name "lab: no experiment 'rsbf-tabel-2'; did you mean 'rsbf-table-2'?" lab run --out x rsbf-tabel-2
 trouble unknown-far "lab: no experiment 'qqqqqqqqqqqqqqq'; 'weir lab list' names them" lab run --out x qqqqqqqqqqqqqqq
-trouble unknown-stream "lab: no stream is called 'unifrom'" lab stream unifrom:n=3
+trouble unknown-stream "lab: no stream is called 'unifrom'; 'weir help lab' names them" lab stream unifrom:n=3
 trouble no-stream "lab: name one stream, such as 'weir lab stream zipf:n=1M,s=1,domain=100K'" lab stream
 trouble bad-seeds "lab: --seeds 0 is not between 1 and 1000" lab run --seeds 0
 trouble small-memory "lab: --memory 4K is less than 1M" lab stream uniform:n=1,universe=1 --memory 4K

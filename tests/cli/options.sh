@@ -62,6 +62,12 @@ trouble_like bad-seed "dedup: seed=x is not a number*" dedup --seed x in
 trouble bad-threads "dedup: --threads cannot be '0'; it goes from 1 to 256" dedup --threads 0 in
 trouble bad-max-record "dedup: --max-record cannot be '2G'; it goes from 1 to 1G" dedup --max-record 2G in
 trouble bad-save-every "dedup: --save-every: '10' is not a duration such as 30s or 1m30s (units d h m s ms)" dedup --save-every 10 in
+for o in "dedup --output" "dedup --state" "count --state" "count --plot" "count --join" "pairs --save" "plan --plot" "plan --sample" "merge --output"; do
+  trouble "no-name-${o// /}" "${o% *}: ${o#* } cannot be ''; it is the name of a file" "${o% *}" "${o#* }=" in
+done
+trouble no-name-folder "pairs: --tmp cannot be ''; it is the name of a folder" pairs --tmp '' in
+trouble save-every-alone "dedup: --save-every goes with --state FILE" dedup --save-every 1s in
+trouble save-every-alone-count "count: --save-every goes with --state FILE" count --save-every 1s in
 trouble short-save-every "dedup: --save-every cannot be '10us'; it is at least 1ms" dedup --save-every 10us in
 trouble_like bad-format "dedup: *'csvv'*csv*" dedup --format csvv in
 trouble bad-audit "dedup: --audit cannot be '1/100'; N is a power of two, such as 64 or 128" dedup --audit=1/100 in

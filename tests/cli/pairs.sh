@@ -99,6 +99,36 @@ trouble_like join-contradicts-case "pairs: 'a.weir' was made without --ignore-ca
 trouble_like join-contradicts-trim "pairs: 'a.weir' was made without --trim, not with it;*" pairs join --trim b.csv a.weir
 trouble_like join-contradicts-round "pairs: 'loose.weir' was made with another --round, not with this;*" pairs join "${c[@]}" --round f=2 loose.weir b.csv
 trouble_like contradicts-format "pairs: 'a.weir' was made with --format csv, not tsv;*" pairs search --format tsv a.weir 'a,b,c,d,e,f'
+
+# two summaries whose values were made otherwise would count too few pairs: refused, joined or merged
+otherwise() { # CASE HOW-A HOW-B A B
+  local want="pairs: '$4' was made $2, '$5' $3, so their values do not compare; make one anew from its records, as the other was"
+  trouble "otherwise-$1" "$want" pairs join "$4" "$5"
+  trouble "otherwise-$1-merge" "$want" pairs self "$4" "$5"
+}
+made() { run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 "${@:2}" --save "$1" b.csv; }
+made case.weir -i; made trim.weir --trim; made round.weir --round f=2
+otherwise case "without --ignore-case" "with --ignore-case" a.weir case.weir
+otherwise trim "with --trim" "without --trim" trim.weir a.weir
+otherwise round "without --round for column 6" "with --round 2 for column 6" a.weir round.weir
+cp b.csv b2.csv
+run pairs self "${c[@]}" -s 4 --sample 1 --seed 3 -i --save case2.weir b2.csv
+run pairs join --json case.weir case2.weir; is alike-case "0 180" "$rc $(number similar)"
+awk -F, 'NR > 1 { printf "{\"a\":\"%s\",\"b\":\"%s\",\"c\":\"%s\",\"d\":\"%s\",\"e\":\"%s\",\"f\":\"%s\"}\n", $2, $3, $4, $5, $6, $7 }' b.csv >b.json
+j=(--format json --columns .a,.b,.c,.d,.e,.f)
+run pairs self "${j[@]}" -s 4 --sample 1 --seed 3 --save json.weir -q b.json
+otherwise types "with --format csv" "with --format json" a.weir json.weir
+trouble_like join-types "pairs: 'a.weir' was made with --format csv, not json: JSON values have types*; convert*" pairs join "${j[@]}" a.weir b.json
+trouble_like join-types-second "pairs: 'json.weir' was made with --format json, not csv: *" pairs join "${c[@]}" b.csv json.weir
+printf 'a b,c\nd\n' >split1; cp split1 split2; cp split1 split3
+run pairs self --set . --values 3 -s 1 --seed 3 --split ', ' --save split1.weir -q split1
+run pairs self --set . --values 3 -s 1 --seed 3 --split ' ,' --save split2.weir -q split2
+run pairs self --set . --values 3 -s 1 --seed 3 --split $',\t' --save split3.weir -q split3
+otherwise split "with --split ', '" "with --split ',\\x09'" split1.weir split3.weir
+run pairs join --json split1.weir split2.weir; is alike-split "0 2" "$rc $(number similar)"
+run pairs self --text . --values 3 -s 1 --seed 3 -i --save text1.weir -q split1
+run pairs self --text . --values 3 -s 1 --seed 3 --trim --save text2.weir -q split2
+run pairs join --json text1.weir text2.weir; is alike-text "0 2" "$rc $(number similar)"
 trouble_like join-exact-summary "pairs: --exact and --list need the records*" pairs join --exact a.weir b.csv
 run inspect a.weir; is inspect-code 0 $rc
 
@@ -154,12 +184,35 @@ is set-array-trim 1 "$(alike '[" a "]' '["a"]' --trim)"
 is set-text-trim 2 "$(alike '"a , b"' '"a,b"' --trim --split ,)"
 is set-array-spaces 1 "$(alike '["a b"]' '["a b","a"]')"
 is set-array-nested 2 "$(alike '[["a",1],{"b":"]"}]' '[{"b":"]"},["a",1]]')"
+is set-array-spelling 2 "$(alike '[1.0,1e2]' '[100,1]')"
+is set-alone-array 1 "$(alike 1.50 '[1.5]')"
+is set-alone-text 1 "$(alike 100 '"100"')"
+is set-alone-word 1 "$(alike true '[true,"x"]')"
+is set-alone-object 1 "$(alike '{"b":1, "c":2}' '["x",{"b":1,"c":2}]')"
+is set-alone-split 1 "$(alike -1.5 '["-1.5"]' --split .-)"
+is set-text-stays "" "$(alike 1 '"1.0"')"
+is set-array-null "" "$(alike '[null,"a"]' '[null,"b"]')"
 is set-array-empty "" "$(alike '["","b"]' '["","c"]')"
 run pairs self --format json --set .t --values 3 -s 3 --save s.weir -q s.json
 run pairs join --json s.weir s.json; is set-json-join 4 "$(number similar)"
 printf '"x a b"\n"a b x"\n' >words.json
 run pairs self --format json --set . --values 3 -s 3 --save w.weir -q words.json
-run pairs search --json w.weir '"x a b"'; is set-json-whole 1 "$(number similar)"
+run pairs search --json w.weir '"x a b"'; is set-json-whole 2 "$(number similar)"
+printf '["a","b"]\n["b" , "a"]\n"a b"\n' >arrays.json
+run pairs self --format json --set . --values 3 -s 2 --exact --json -q arrays.json; is set-json-root 3 "$(number similar)"
+run pairs self --format json --set . --values 3 -s 2 --save arrays.weir -q arrays.json
+printf 'a b\nc d\n' >plain.txt
+run pairs join --format lines --json -q arrays.weir plain.txt; is set-json-root-join "0 3" "$rc $(number similar)"
+# so in texts: words of strings without escapes, numbers by value
+texts() { # FIRST SECOND: do two JSON values have the same words?
+  printf '{"t":%s}\n{"t":%s}\n' "$1" "$2" >two.json
+  run pairs self --format json --text .t --exact --json -q two.json; number similar
+}
+is text-number 1 "$(texts 1.50 '"1.5"')"
+is text-word 1 "$(texts true '"true"')"
+is text-array 1 "$(texts '["caf\u00e9\nau lait"]' '"café au lait"')"
+is text-array-number 1 "$(texts '[1.50, 2]' '[1.5,20e-1]')"
+is text-differs 0 "$(texts 15 '"1.5"')"
 run pairs self --set . --values 3 -s 2 --split ' ' --save s.weir -q s.txt
 run pairs join --json s.weir s.txt; is set-join 5 "$(number similar)"
 trouble_like set-contradicts-split "pairs: 's.weir' was made with another --split*" pairs join --set . --values 3 --split , s.weir s.txt

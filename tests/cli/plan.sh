@@ -70,6 +70,17 @@ is window-fits True "$(json "150 < d['stream']['window_fits_seconds'] < 400")"
 run plan --memory 1M --fpr 0.1% --rate 1K/s --window 1m --json; is window-known "weir dedup --memory 1M --fpr 0.1% --window 1m" "$(json "d['command']")"
 run plan --memory 64K --sample sample.csv --format csv --header --key 2 --window 1h --time at --json
 is window-sample "weir dedup --memory 64K --fpr 0.0001% --window 1h --format csv --header --key 2 --time at sample.csv" "$(json "d['command']")"
+# the shortest windows, in more memory than they could use, are tried as quickly as others
+timeout 60 "$WEIR" plan --window 10 --json >out 2>err; is window-short "0 10" "$? $(json "d['stream']['window_records']")"
+timeout 60 "$WEIR" plan --window 1s --rate 1 --json >out 2>err; is window-short-time "0 1000000000" "$? $(json "int(d['stream']['window_seconds'] * 1e9)")"
+# it is asked of new records: what says something else of the stream is not passed over in silence
+for o in "--distinct 1K" "--records 1M" "--sample keys" "--records 1M --distinct 1K" "--sample keys --records 1M --distinct 20K"; do
+  word=${o%% *}; [[ $o == *--distinct* && $o != *--sample* ]] && word=--distinct
+  # shellcheck disable=SC2086
+  trouble "window-of-new${o// /}" "plan: --rate without --window asks which window fits if every record is new, where $word says nothing; leave it out, or give a --window" plan --memory 1M --rate 1K/s $o
+done
+trouble window-or-memory "plan: --rate asks which window fits a memory, and --fnr which memory fits a stream; give a --window, or leave out one of them" plan --rate 1K/s --fnr 1% --records 1M --distinct 100K
+run plan --memory 1M --fpr 0.1% --rate 1K/s --window 1m --distinct 1K --json; is window-distinct "0 1000" "$rc $(json "d['stream']['distinct']")"
 
 # over sites: the rule keeps the bound when some are lost, and says what it costs
 run plan --sites 40 --fail 8 --memory 1M --fpr 1% --json; is sites-code 0 $rc

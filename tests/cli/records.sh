@@ -97,4 +97,10 @@ for f in recent bloom; do
 done
 run dedup --memory 64M --filter stable:fpr=1% big; n=$(wc -l <out)
 ((n > 98000 && n < 150000)) && ok filter-stable || no filter-stable "$n records, not about 100003"
+# a key that no record has is most likely misspelled: a word about it, and nothing else changes
+printf '{"id":1}\n{"id":1}\n' >ids.json
+run dedup --format json --key .idd ids.json; is key-nowhere-code 0 $rc; same key-nowhere-passes ids.json out
+is key-nowhere-said "weir: dedup: nothing was compared: of 2 records none has the key '.idd'; look at --key, or at --on-missing" "$(cat err)"
+run dedup --format json --key .idd -q ids.json; is key-nowhere-quiet "" "$(cat err)"
+printf '{"idd":1}\n' >>ids.json; run dedup --format json --key .idd ids.json; is key-somewhere "" "$(cat err)"
 finish

@@ -57,4 +57,8 @@ if command -v script >/dev/null; then
   # the line is gone at the end
   is progress-cleared "" "$(tr '\r' '\n' <tty | tail -1 | tr -d ' ')"
 else skip progress-terminal "script is not installed"; fi
+# past its capacity: what helps is what was given
+seq 20000 >many
+run dedup --filter bloom:capacity=10 many; is warn-capacity "give it a higher capacity" "$(grep -o 'give it .*' err)"
+run dedup --filter bloom --memory 1K many; is warn-memory "give it more --memory" "$(grep -o 'give it .*' err)"
 finish

@@ -503,6 +503,57 @@ static void test_refused(void **state) {
     assert_int_equal(stream_parse_format("fixed:2G", &format, &size, &err), STREAM_FAILED);
 }
 
+/* As text and as items: by value, whatever the type. */
+static void test_json_values(void **state) {
+    (void)state;
+    stream_options o = test_options(STREAM_JSON);
+    o.key = ".k";
+    o.json_values = STREAM_AS_TEXT;
+    expect(&o, "{\"k\":1}\n{\"k\":1.0}\n{\"k\":\"1\"}\n{\"k\":\"1.0\"}\n{\"k\":10e-1}\n", "aaaba");
+    expect(&o, "{\"k\":null}\n{\"k\":\"\"}\n{\"k\":true}\n{\"k\":\"true\"}\n{\"k\":false}\n",
+           "aabbc");
+    expect(&o, "{\"k\":[\"\\u0041\",1.0]}\n{\"k\":[\"A\",1]}\n{\"k\":[\"A\",null]}\n", "aab");
+    o.json_values = STREAM_AS_ITEMS;
+    expect(&o, "{\"k\":[100]}\n{\"k\":1e2}\n{\"k\":[\"100\",null]}\n{\"k\":[1e2,100]}\n", "aaab");
+    expect(&o, "{\"k\":true}\n{\"k\":[true]}\n{\"k\":[\"true\"]}\n{\"k\":null}\n{\"k\":[]}\n",
+           "aaabb");
+    expect(&o, "{\"k\":{\"a\": 1}}\n{\"k\":[{\"a\":1}]}\n{\"k\":[{\"a\":1},1]}\n", "aab");
+    o.key = ".k,.l";
+    expect(&o, "{\"k\":1,\"l\":[2.0]}\n{\"k\":[1],\"l\":2}\n{\"k\":[1,2],\"l\":[]}\n", "aab");
+}
+
+static void test_json_plain(void **state) {
+    (void)state;
+    static const char *const spelled[][2] = {
+        {"0", "0"},
+        {"-0.0e5", "0"},
+        {"-1200", "-1200"},
+        {"12e2", "1200"},
+        {"1.50", "1.5"},
+        {"-15e-1", "-1.5"},
+        {"100.25", "100.25"},
+        {"0.05", "0.05"},
+        {"-5e-2", "-0.05"},
+        {"1e39", "1000000000000000000000000000000000000000"},
+        {"1e40", "1e40"},
+        {"1e-40", "0.0000000000000000000000000000000000000001"},
+        {"1e-41", "1e-41"},
+        {"10e399", "1e400"},
+        {"1e99999999999999999999", "1E99999999999999999999"},
+        {"12345678901234567890123456789012345678901234567890", /* a digit more would be too long */
+         "1234567890123456789012345678901234567890123456789e1"},
+    };
+    stream_buffer out = {0};
+    for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++) {
+        out.length = 0;
+        assert_true(
+            stream__json_text((const unsigned char *)spelled[i][0], strlen(spelled[i][0]), &out));
+        assert_true(stream__buffer_append(&out, "", 1));
+        assert_string_equal(out.bytes, spelled[i][1]);
+    }
+    stream__buffer_release(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv_by_value),
@@ -510,6 +561,8 @@ int main(void) {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_skip_prefix_cases),
         cmocka_unit_test(test_json_by_value),
+        cmocka_unit_test(test_json_values),
+        cmocka_unit_test(test_json_plain),
         cmocka_unit_test(test_json_paths),
         cmocka_unit_test(test_json_malformed),
         cmocka_unit_test(test_header),

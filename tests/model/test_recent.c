@@ -204,10 +204,13 @@ static void marked_keys_stay_until_all_are_marked(void **unused) {
             }
         unsigned marks = count_marks(f, l.line);
         for (uint64_t i = 0; i < 50u * form->most; i++) {
-            uint64_t value = test_word(72, i);
+            uint64_t value = test_word(72, i), forgotten = f->state.books.forgotten;
             bool known = known_in(f, l.line, value);
+            unsigned entries = line_entries(f, l.line);
             assert_int_equal(offer_to_line(f, l.line, MARKED_ANY, value), known);
             assert_true(known_in(f, l.line, value));
+            assert_int_equal(line_entries(f, l.line) + f->state.books.forgotten,
+                             entries + forgotten + !known);
             assert_true(line_is_sound(f, l.line));
             if (known) break;                                 /* by chance: one more is marked */
             assert_true(count_marks(f, l.line) >= marks - 1); /* with all extras marked one goes */
@@ -226,6 +229,26 @@ static void marked_keys_stay_until_all_are_marked(void **unused) {
         assert_true(line_is_sound(f, l.line));
         free_recent(f);
     }
+}
+
+/* Keys of one list, all marked: its extras are as many as can be counted, and then the oldest
+ * goes for each new one, and no other key does. */
+static void a_list_has_only_so_many_extras(void **unused) {
+    (void)unused;
+    full_line l;
+    make_full_line(&l, 1e-6, MARKED);
+    const spread_form *form = &l.f->shape.spread[1];
+    unsigned most = most_extras(form), entries = 0;
+    for (unsigned k = 0; k < 4 * most; k++) {
+        uint64_t value = value_of(5, form->lists, 1000 + k, form->width - 1);
+        assert_false(offer_to_line(l.f, l.line, MARKED_ANY, value));
+        if (k > most + 1) assert_int_equal(line_entries(l.f, l.line), entries);
+        assert_true(offer_to_line(l.f, l.line, MARKED_ANY, value));
+        assert_true(line_is_sound(l.f, l.line));
+        entries = line_entries(l.f, l.line);
+    }
+    assert_int_equal(count_extras(l.line, form), most);
+    free_recent(l.f);
 }
 
 /* For each new key one goes at most, extras first, and a hit makes an extra hold its list. */
@@ -260,23 +283,59 @@ static void spread_lines_lose_one_key_at_a_time(void **unused) {
     }
 }
 
-/* The twins find out what a stream is like: keys that are all alike are spread, and where some
- * come much more often than others those are marked. */
+/* The marks that marked lines have. */
+static double marks_a_line(const recent_filter *f) {
+    unsigned marks = 0, lines = 0;
+    for (uint64_t i = 0; i < f->lines; i++) {
+        const uint8_t *line = f->base.cells + i * LINE_BYTES;
+        if (form_of(&f->shape, read_code(line, &f->shape)) != MARKED) continue;
+        marks += count_marks(f, line), lines++;
+    }
+    return (double)marks / lines;
+}
+
+/* The marks tell what a stream is like: keys that are all alike are spread, and where some come
+ * much more often than others lines are marked, and know what was hit before. */
 static void ways_follow_the_stream(void **unused) {
     (void)unused;
     for (unsigned skewed = 0; skewed < 2; skewed++) {
         recent_filter *f = make_recent(256 << 10, 0.000001, 6);
-        double universe = 2.0 * (double)f->lines * f->shape.shared.fair;
+        double universe = 2.0 * (double)f->lines * f->shape.shared.fair, skew = 0, marks = 0;
         for (uint64_t i = 0; i < (uint64_t)(3 * universe); i++) {
             double part = (double)(test_word(81, i) >> 11) * 0x1p-53;
             uint64_t key = (uint64_t)(universe * (skewed ? pow(part, 5) : part));
+            uint64_t marked = f->state.books.in_form[MARKED];
             offer_hash(f, test_word(82, key));
+            if (skew == 0) skew = known_skew(f);
+            if (marked < 50 && f->state.books.in_form[MARKED] == 50) marks = marks_a_line(f);
         }
+        printf("# skewed %u: skew %.2f at first, %.2f at last; %.1f marks a line at first\n",
+               skewed, skew, known_skew(f), marks);
+        assert_true(!skewed || marks > 2.5);
+        assert_true(skewed ? skew > 6 : skew > 0.6 && skew < 1.6);
+        assert_true(skewed ? known_skew(f) > 6 : known_skew(f) > 0.9 && known_skew(f) < 1.1);
         assert_int_equal(f->state.winner, skewed ? MARKED_ANY : SPREAD_ANY);
         assert_true(f->state.books.in_form[skewed ? MARKED : SPREAD] > f->lines / 2);
         assert_sound(f);
         free_recent(f);
     }
+}
+
+/* Delivery at least once: few keys come again, soon, and are done. Keys go in the order in which
+ * they came. */
+static void rare_repeats_are_kept_in_order(void **unused) {
+    (void)unused;
+    recent_filter *f = make_recent(256 << 10, 0.000001, 6);
+    uint64_t room = f->lines * f->shape.shared.fair, missed = 0, repeats = 0;
+    for (uint64_t i = 0; i < 3 * room; i++) {
+        offer_hash(f, test_word(84, i));
+        if (i < room / 8 || i % 20) continue;
+        repeats++, missed += !offer_hash(f, test_word(84, i - room / 8));
+        if (i == room / 2) assert_int_equal(f->state.winner, SHARED_FRONT);
+        if (i == 2 * room) assert_int_equal(f->state.winner, ORDERED_FRONT);
+    }
+    assert_true(repeats > room / 10 && missed < repeats / 100);
+    free_recent(f);
 }
 
 /* A skewed stream, for which lines are marked, and then one whose keys come twice and are done,
@@ -670,8 +729,10 @@ int main(void) {
         cmocka_unit_test(forms_keep_what_fits),
         cmocka_unit_test(marks_are_kept_from_the_start),
         cmocka_unit_test(marked_keys_stay_until_all_are_marked),
+        cmocka_unit_test(a_list_has_only_so_many_extras),
         cmocka_unit_test(spread_lines_lose_one_key_at_a_time),
         cmocka_unit_test(ways_follow_the_stream),
+        cmocka_unit_test(rare_repeats_are_kept_in_order),
         cmocka_unit_test(contest_replaces_what_no_longer_wins),
         cmocka_unit_test(every_group_is_sound),
         cmocka_unit_test(bound_holds_in_every_stretch),

@@ -961,6 +961,55 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
     f->state.books.forgotten++;
 }
 
+#if defined(__x86_64__)
+/* list_up() for a line of half words: tags side by side, the new one first. */
+FOR_AVX512 static inline void list_up_wide(const line_shape *shape, uint8_t *line, uint64_t tag) {
+    enum { N = HALVES_MOST + 1 };
+    const shared_form *form = &shape->shared;
+    const __m512i latest_first =
+        _mm512_setr_epi32(0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1);
+    const __m512i one = _mm512_set1_epi32(1);
+    unsigned width = form->width[N], words = header_words(shape, N);
+    __m512i tags = _mm512_mask_set1_epi32(_mm512_loadu_si512(line), 1, (int)(tag >> 32));
+    __m512i lists = _mm512_srli_epi32(tags, 32 - form->list_bits), ranks = _mm512_setzero_si512();
+    __m512i order = _mm512_or_si512(_mm512_slli_epi32(lists, 4), latest_first);
+    __m512i fields = _mm512_srli_epi32(_mm512_slli_epi32(tags, form->list_bits), 32 - width);
+    if (mark_of(form, N)) {
+        __m512i marks = _mm512_maskz_set1_epi32((__mmask16)(get_flat_marks(line, N - 1) << 1), 1);
+        fields = _mm512_or_si512(_mm512_andnot_si512(one, fields), marks);
+    }
+    for (int i = 0; i < N; i++) {
+        __m512i other = _mm512_permutexvar_epi32(_mm512_set1_epi32(i), order);
+        ranks = _mm512_mask_add_epi32(ranks, _mm512_cmpgt_epi32_mask(order, other), ranks, one);
+    }
+    uint32_t sorted[N];
+    uint64_t pairs[N / 2];
+    _mm512_i32scatter_epi32(sorted, ranks, fields, 4);
+    __m512i two = _mm512_loadu_si512(sorted);
+    __m512i first = _mm512_sll_epi64(_mm512_and_si512(two, _mm512_set1_epi64(UINT32_MAX)),
+                                     _mm_cvtsi32_si128((int)width));
+    _mm512_storeu_si512(pairs, _mm512_or_si512(first, _mm512_srli_epi64(two, 32)));
+    __m512i bits =
+        _mm512_add_epi32(_mm512_add_epi32(lists, ranks), _mm512_set1_epi32((int)shape->code_bits));
+    __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(bits));
+    __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(bits, 1));
+    line_top top = new_top();
+    memset(line, 0, LINE_BYTES);
+    for (unsigned k = 0; k < words; k++) {
+        const __m512i one_bit = _mm512_set1_epi64(1), word = _mm512_set1_epi64(64);
+        __m512i both =
+            _mm512_or_si512(_mm512_sllv_epi64(one_bit, low), _mm512_sllv_epi64(one_bit, high));
+        put_word(line, k, (uint64_t)_mm512_reduce_or_epi64(both));
+        low = _mm512_sub_epi64(low, word), high = _mm512_sub_epi64(high, word);
+    }
+    write_code(line, shape, N);
+    for (unsigned i = 0; i < N / 2; i++) add_bits(&top, pairs[i], 2 * width);
+    put_top(line, &top);
+}
+#else
+#define list_up_wide(...) ((void)0)
+#endif
+
 /* From a flat line to lists, with one key more. A flat line has its entries in the
  * order in which they came; a list has the latest first. */
 HOT void list_up(const recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
@@ -990,10 +1039,13 @@ HOT void list_up(const recent_filter *f, uint8_t *line, unsigned n, unsigned lis
 }
 
 /* One more entry than the present way of being flat can take. */
-HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest) {
+HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
+                      cpu_kind cpu) {
     uint32_t halves[WORDS_MOST];
     if (n == f->shape.shared.flat) {
-        list_up(f, line, n, list, rest);
+        bool wide = cpu == CPU_AVX512 && n == HALVES_MOST && f->shape.shared.width[n + 1] < 32;
+        if (wide) list_up_wide(&f->shape, line, tag_of(&f->shape.shared, list, rest));
+        else list_up(f, line, n, list, rest);
         return;
     }
     for (unsigned i = 0; i < WORDS_MOST; i++) halves[i] = (uint32_t)(get_word(line, i) >> 32);
@@ -1004,7 +1056,7 @@ HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list
 
 NOT_HERE(void, outgrow,
          (recent_filter * f, uint8_t *line, unsigned n, unsigned list, uint64_t rest),
-         (f, line, n, list, rest))
+         (f, line, n, list, rest, cpu))
 
 HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
                     cpu_kind cpu) {

@@ -928,6 +928,26 @@ HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
 
 NOT_HERE(bool, convert, (recent_filter * f, uint8_t *line, unsigned form), (f, line, form))
 
+/* ---- looking a key up ---- */
+
+/* Whether a line has a key, in whatever form it is. */
+static bool knows(const recent_filter *f, const uint8_t *line, uint64_t value) {
+    uint64_t rest;
+    unsigned code = read_code(line, &f->shape);
+    unsigned form = form_of(&f->shape, code);
+    if (is_spread(form)) return test_spread(spread_of(&f->shape, form), line, value);
+    if (form != SHARED) {
+        const ordered_form *ordered = ordered_of(f, form);
+        unsigned group = (unsigned)weir__part(value, ordered->groups, &rest);
+        return test_group(ordered, line, group, rest >> (64 - ordered->bits));
+    }
+    const shared_form *shared = &f->shape.shared;
+    unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
+    if (code <= shared->flat) return match_tags(line, code, tag_of(shared, list, rest), CPU_ANY);
+    list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, CPU_ANY);
+    return find_remainder(line, shared, place, field_of(shared, code, rest)) < place.length;
+}
+
 /* ---- offering a key ---- */
 
 HOT bool offer_ordered(const ordered_form *form, uint8_t *line, uint64_t value, cpu_kind cpu) {
@@ -1153,16 +1173,24 @@ NOT_HERE(bool, offer_long,
          (recent_filter * f, uint8_t *line, unsigned n, unsigned way, uint64_t value),
          (f, line, n, way, value, cpu))
 
+/* A line in another form than that of its way changes when a new key comes, and before it does,
+ * so that the key is not lost again. */
+static __attribute__((noinline)) void change_form(recent_filter *f, uint8_t *line, unsigned way,
+                                                  uint64_t value) {
+    if (!knows(f, line, value)) convert_any(f, line, ways[way].form);
+}
+
 /* A key and its line, which goes such a way when it is full. `value` is what is left of the
  * hash once it has chosen the line. */
 HOT bool offer_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
     unsigned code = read_code(line, &f->shape);
+    if (code >= f->shape.code_ordered && form_of(&f->shape, code) != ways[way].form) {
+        change_form(f, line, way, value);
+        code = read_code(line, &f->shape);
+    }
     if (code >= f->shape.code_ordered) {
         unsigned form = form_of(&f->shape, code);
-        bool its_own = ways[way].form == form;
-        bool seen = offer_formed(f, line, its_own ? way : any_way_of[form], value, cpu);
-        if (!its_own & !seen) CALL(convert, cpu, (f, line, ways[way].form));
-        return seen;
+        return offer_formed(f, line, form == ways[way].form ? way : any_way_of[form], value, cpu);
     }
     if (code > f->shape.shared.flat)
         return f->shape.shared.one_word ? CALL(offer_short, cpu, (f, line, code, way, value))
@@ -1309,21 +1337,8 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
 }
 
 static bool test_one(const recent_filter *f, uint64_t hash) {
-    uint64_t value, rest, number = weir__part(hash, f->lines, &value);
-    const uint8_t *line = f->base.cells + number * LINE_BYTES;
-    unsigned code = read_code(line, &f->shape);
-    unsigned form = form_of(&f->shape, code);
-    if (is_spread(form)) return test_spread(spread_of(&f->shape, form), line, value);
-    if (form != SHARED) {
-        const ordered_form *ordered = ordered_of(f, form);
-        unsigned group = (unsigned)weir__part(value, ordered->groups, &rest);
-        return test_group(ordered, line, group, rest >> (64 - ordered->bits));
-    }
-    const shared_form *shared = &f->shape.shared;
-    unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
-    if (code <= shared->flat) return match_tags(line, code, tag_of(shared, list, rest), CPU_ANY);
-    list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, CPU_ANY);
-    return find_remainder(line, shared, place, field_of(shared, code, rest)) < place.length;
+    uint64_t value, number = weir__part(hash, f->lines, &value);
+    return knows(f, f->base.cells + number * LINE_BYTES, value);
 }
 
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {

@@ -419,7 +419,6 @@ static void plan_spread(line_shape *shape, bool marked, double eps) {
 static double fill_shape(line_shape *shape, unsigned lists, double eps) {
     fill_shared(&shape->shared, shape, lists, eps);
     plan_spread(shape, false, eps);
-    plan_spread(shape, true, eps);
     return shape->shared.fair +
            SPREAD_WORTH * spread_keys(&shape->spread[0], CROWDED * shape->shared.fair);
 }
@@ -497,6 +496,7 @@ static void plan_codes(line_shape *shape, double eps) {
 static void plan_lines(recent_filter *f, double eps) {
     plan_codes(&f->shape, eps);
     plan_forms(f, eps);
+    plan_spread(&f->shape, true, eps);
     plan_packed(f, eps);
     fill_cuts(&f->shape.shared);
 }

@@ -61,7 +61,8 @@ HOT bool is_taken(const uint8_t *line, unsigned bit) { return line[bit / 8] >> b
 /* Whether the list of a key, which has so many others before it, holds the key. */
 HOT bool holds(const uint8_t *line, const spread_form *form, const spread_key *key, unsigned rank) {
     uint64_t holder = get_bits(line, place_in_body(rank, form->width), form->width);
-    return is_taken(line, key->bit) & ((holder ^ key->remainder) <= form->mark);
+    unsigned same = (holder ^ key->remainder) <= form->mark;
+    return is_taken(line, key->bit) & same;
 }
 
 /* The place of an extra, or their number if it is not there. */

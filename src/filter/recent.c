@@ -27,8 +27,8 @@
  * that sum.
  *
  * Capacity. The shared form pays r + 1 + Q/n bits a key where log2(1/e) are needed:
- * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A spread line pays about one less, of which
- * marks take it back, and an ordered group of s slots log2(s). Keys in a line, beside the
+ * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A spread line pays about one less, which
+ * marks take back, and an ordered group of s slots log2(s). Keys in a line, beside the
  * oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
  *
  *     e        flat   then cut at   full  marked  spread  ordered    packed     oracle  limit
@@ -51,8 +51,9 @@
  * then new keys enter at the front, and what goes is what came first.
  *
  * A marked line knows which keys were hit, and lets others go; a spread one has the most
- * keys of all forms that nothing is lost to. Marks are made from the start: until the last cut
- * a line has bits for them, so one that turns into a marked line knows what was hit before.
+ * keys of all forms that nothing is lost to. Marks are made long before: from WORDS_MOST keys on
+ * to the last cut a line has bits for them, so one that turns into a marked line knows what was
+ * hit before.
  *
  * Seven ways compete: shared lines entered behind the first or at the front, ordered
  * groups entered in the middle or at the front, packed groups, mostly of one slot, marked
@@ -63,8 +64,8 @@
  * What to begin with is read off the stream, in some lines that are watched. Their marks tell
  * how much likelier a key that was hit is to come again than another, the skew. If it is about
  * 1, keys are alike, and lines are spread; if it is more, they are marked, the sooner the more
- * it is and the smaller a part of a key a mark is; where repeats are rare and no key comes
- * often, new keys enter at the front, and in groups from FRONT_FROM on, since these forget in
+ * it is and the smaller a part of a key a mark is; where repeats are rare and a key that was hit
+ * is done, new keys enter at the front, and in groups from FRONT_FROM on, since these forget in
  * order. A change of form costs what a line has learned, so the first choice matters.
  *
  * From CONTEST_FROM keys for each place on the contest decides. Some lines have twins, one for
@@ -126,7 +127,7 @@ static const struct {
                 {PACKED, true, "packed"},           {MARKED, false, "marked"},
                 {SPREAD, false, "spread"}};
 
-#define LAYOUT 2u                    /* of lines and state; one more with every change */
+#define LAYOUT 2u                    /* of lines; one more when they come to mean something else */
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
@@ -158,7 +159,7 @@ static const struct {
 #define CONTEST_FROM 2.5  /* the contest decides, */
 #define MARKED_BLIND 2.2  /* a stream is worth marks if it may be skewed, */
 #define MARKED_SOON 0.5   /* if it is, at least this, and */
-#define MARKED_FROM 800   /* this for each bit of a key and the third power of the skew, */
+#define MARKED_FROM 800   /* this over the bits of a key and the third power of the skew, */
 #define ORDERED_SOON 1    /* a much skewed one is worth ordered groups where there are no marks, */
 #define ORDERED_FROM 4.5  /* or another, */
 #define PACKED_FROM 6     /* and groups of one are full. */
@@ -644,8 +645,8 @@ static void halve_contest(recent_filter *f) {
             f->state.won[way] /= 2, f->state.lost[way] /= 2;
 }
 
-/* What a stream is like may be seen late, but what marks and groups have learned is not given
- * up for it: only the contest leads away from them. */
+/* What a stream is like may be seen late, but what marks and ordered groups have learned of hits
+ * is not given up for it: only the contest leads away from them. */
 __attribute__((noinline)) static void judge(recent_filter *f) {
     unsigned form = ways[f->state.winner].form;
     if (!f->state.decided && form != MARKED && f->state.winner != ORDERED_MIDDLE)
@@ -711,10 +712,10 @@ typedef struct {
     uint8_t order;
 } ranked_entry;
 
-#define RANKS 64u /* more than a list, or a group, has entries */
+#define RANKS 64u /* beyond which entries of a list are alike */
 
 HOT ranked_entry entry_read(uint64_t value, bool mark, unsigned rank) {
-    return (ranked_entry){value, mark, (uint8_t)(rank + (mark ? 0 : RANKS))};
+    return (ranked_entry){value, mark, (uint8_t)(least(rank, RANKS - 1) + (mark ? 0 : RANKS))};
 }
 
 HOT void sort_entries(line_content *content, const ranked_entry *entries, unsigned n) {
@@ -734,11 +735,11 @@ HOT void sort_entries(line_content *content, const ranked_entry *entries, unsign
 HOT void read_flat(const recent_filter *f, const uint8_t *line, unsigned n, line_content *content) {
     const shared_form *form = &f->shape.shared;
     unsigned marks = get_flat_marks(line, n), width = form->width[n];
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t tag = get_tag(line, n, i);
+    for (unsigned i = 0; i < n; i++) { /* the latest stands last */
+        uint64_t tag = get_tag(line, n, n - 1 - i);
         content->value[i] = value_of((unsigned)(tag >> (64 - form->list_bits)), form->lists,
                                      tag << form->list_bits >> (64 - width), width);
-        content->mark[i] = marks >> i & 1;
+        content->mark[i] = marks >> (n - 1 - i) & 1;
     }
     content->count = n;
 }
@@ -785,10 +786,11 @@ typedef struct {
 HOT void write_flat(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n) {
     unsigned marks = 0;
     for (unsigned i = 0; i < n; i++) {
-        uint64_t tag = tag_of(&f->shape.shared, entries[i].list, entries[i].rest);
+        const list_entry *entry = &entries[n - 1 - i];
+        uint64_t tag = tag_of(&f->shape.shared, entry->list, entry->rest);
         if (n <= WORDS_MOST) put_word(line, i, tag);
         else put_bits(line, 32 * (i + 1), 32, tag >> 32);
-        marks |= (unsigned)entries[i].mark << i;
+        marks |= (unsigned)entry->mark << i;
     }
     line[0] = (uint8_t)n;
     add_flat_marks(line, n, marks);
@@ -1063,8 +1065,8 @@ HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list
                       cpu_kind cpu) {
     uint32_t halves[WORDS_MOST];
     if (n == f->shape.shared.flat) {
-        bool wide = cpu == CPU_AVX512 && n == HALVES_MOST && f->shape.shared.width[n + 1] < 32;
-        if (wide) list_up_wide(&f->shape, line, tag_of(&f->shape.shared, list, rest));
+        if (cpu == CPU_AVX512 && n == HALVES_MOST)
+            list_up_wide(&f->shape, line, tag_of(&f->shape.shared, list, rest));
         else list_up(f, line, n, list, rest);
         return;
     }
@@ -1147,7 +1149,7 @@ HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsig
         else set_mark(line, remainder_at(first, field.width), field.mark);
         return true;
     }
-    unsigned full = form == MARKED && shared->marked ? shared->marked : shared->fair;
+    unsigned full = form == MARKED ? shared->marked : shared->fair;
     if (n >= full && form != SHARED && CALL(convert, cpu, (f, line, form))) {
         offer_formed(f, line, way, value, cpu);
         return false;
@@ -1374,11 +1376,12 @@ static void unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, li
     for (unsigned i = 0; i < other.count; i++) {
         uint64_t rest, its_rest;
         uint64_t list = weir__part(other.value[i], lists, &rest);
-        bool known = false;
-        for (unsigned j = 0; j < n && !known; j++)
-            known = weir__part(both->value[j], lists, &its_rest) == list &&
-                    (rest ^ its_rest) >> (64 - width) == 0;
-        if (known || both->count > ENTRIES_MAX) continue;
+        unsigned j = 0;
+        while (j < n && (weir__part(both->value[j], lists, &its_rest) != list ||
+                         (rest ^ its_rest) >> (64 - width) != 0))
+            j++;
+        if (j < n) both->mark[j] |= other.mark[i];
+        if (j < n || both->count > ENTRIES_MAX) continue;
         both->mark[both->count] = other.mark[i];
         both->value[both->count++] = other.value[i];
     }
@@ -1418,8 +1421,8 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
         uint8_t *line = into->cells + i * LINE_BYTES;
         unsigned old = read_code(line, &f->shape);
         unite(f, line, from->cells + i * LINE_BYTES, &both);
-        if (both.count == old || !pay(f, line_cost(f, old), f->shape.shared.cost[both.count]))
-            continue; /* paying cannot fail up to `fair` */
+        /* paying cannot fail up to `fair` */
+        if (!pay(f, line_cost(f, old), f->shape.shared.cost[both.count])) continue;
         write_shared(f, line, &both);
         f->state.books.held += both.count - old;
     }
@@ -1518,8 +1521,14 @@ static bool header_is_sound(const recent_filter *f, const uint8_t *line, unsigne
 
 static bool spread_is_sound(const uint8_t *line, const spread_form *form) {
     unsigned singles = count_singles(line, form), extras = count_extras(line, form);
-    return singles + extras <= form->most &&
+    return singles && singles + extras <= form->most &&
            extra_at(form, extras) + singles * form->width <= LINE_BITS;
+}
+
+static bool flat_is_sound(const shared_form *form, const uint8_t *line, unsigned n) {
+    for (unsigned i = 0; i < n; i++)
+        if (get_tag(line, n, i) >> (64 - form->list_bits) >= form->lists) return false;
+    return true;
 }
 
 static bool line_is_sound(const recent_filter *f, const uint8_t *line) {
@@ -1530,7 +1539,8 @@ static bool line_is_sound(const recent_filter *f, const uint8_t *line) {
         return spread->most && spread_is_sound(line, spread);
     }
     if (form != SHARED) return ordered_of(f, form)->groups;
-    return code <= shared->most && (code <= shared->flat || header_is_sound(f, line, code));
+    return code <= shared->flat ? flat_is_sound(shared, line, code)
+                                : code <= shared->most && header_is_sound(f, line, code);
 }
 
 static weir_status check_window(const recent_filter *f, weir_error *err) {
@@ -1557,7 +1567,7 @@ static weir_status check_lines(const recent_filter *f, uint64_t first, uint64_t 
         beyond += cost > f->fair ? cost - f->fair : 0;
     }
     found.pool = count * (COST_ONE - f->fair) - beyond;
-    return memcmp(&found, books, sizeof found) == 0
+    return beyond <= count * (COST_ONE - f->fair) && memcmp(&found, books, sizeof found) == 0
                ? WEIR_OK
                : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
 }
@@ -1586,7 +1596,7 @@ static double fnr_of_ordered(const recent_filter *f, const ordered_form *form,
     return weir__recent_lru_fnr(&way, eps, model);
 }
 
-/* The best of the ways that compete; recent_theory.c has the formulas. */
+/* The best of the ways that there are formulas for; recent_theory.c has them. */
 static void expect(const weir_filter *base, const weir_stream_model *model,
                    weir_expectation *expectation) {
     const recent_filter *f = (const recent_filter *)base;

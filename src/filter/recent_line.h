@@ -71,7 +71,7 @@
 #define WORDS_MOST 8u    /* entries of a flat line: in words, */
 #define HALVES_MOST 15u  /* in half words */
 #define LIST_MAX 40u     /* of one list: its 1s are counted in one load */
-#define CUTS_MOST 6u     /* widths that a line in lists can have */
+#define CUTS_MOST 6u     /* of a line in lists */
 #define WORD_MAX 57u     /* bits of a group that is read in one load */
 #define GROUP_MAX 121u   /* and in two */
 #define LANES 8u         /* words of a register, each for one slot of a group */

@@ -11,7 +11,7 @@
  * let keys go anyway has no need: keys are let go so that lists have one each. With n of
  * Q' lists taken a key costs Q'/n - log2(Q'/n) bits on top of log2(1/e), 1.0 to 1.1 where
  * half of them are, if there are keys enough for that. Extras go first, the oldest before
- * others: a new key whose list is taken has to be hit as an extra to take its list.
+ * others: without marks, a new key whose list is taken has to be hit as an extra to take it.
  *
  * Marks spend the bit that was saved on the order that counts on skewed streams: what came
  * twice stays, what came once makes room. The last bit of a remainder says that its key was
@@ -199,7 +199,8 @@ HOT unsigned unmarked_single(const uint8_t *line, const spread_form *form, unsig
 }
 
 /* A new key whose list is held by a marked one becomes an extra, for which keys without a mark
- * make room as long as there are any. */
+ * make room as long as there are any. Returns by how much the number of entries has grown, which
+ * may be less than 0. */
 HOT int enter_beside(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
                      const spread_key *key, uint64_t *rng, cpu_kind cpu) {
     int grown = 1;
@@ -218,7 +219,8 @@ HOT int enter_beside(uint8_t *line, const spread_form *form, unsigned singles, u
     return grown;
 }
 
-/* A new key in a line with marks that has no room for it: what goes has no mark. */
+/* A new key in a line with marks that has no room for it: what goes has no mark. Returns the
+ * same. */
 HOT int enter_marked(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
                      unsigned rank, const spread_key *key, uint64_t *rng, cpu_kind cpu) {
     unsigned extra = unmarked_extra(line, form, extras), at = place_in_body(rank, form->width);

@@ -81,6 +81,8 @@ static void every_shape_is_sound(void **unused) {
             recent_filter *f = make_recent(1024, rate, 3);
             const shared_form *shared = &f->shape.shared;
             unsigned header = f->shape.code_bits + shared->lists;
+            assert_true(shared->flat == WORDS_MOST || shared->width[HALVES_MOST + 1] < 32);
+            assert_true(shared->marked > shared->flat && shared->marked <= shared->fair);
             grow += header + shared->flat < 64 && header + shared->most > 64;
             uint64_t i = 0, unknown = 0;
             for (; !f->state.books.forgotten; i++) offer_hash(f, test_word(4, i));
@@ -169,12 +171,10 @@ static void marks_are_kept_from_the_start(void **unused) {
             assert_int_equal(marked, n / 3 - WORDS_MOST / 3);
             lists += n > shared->flat, halves += n <= shared->flat;
         }
-        if (shared->marked) {
-            assert_true(convert_any(f, line, MARKED));
-            read_line(f, line, MARKED, &content);
-            for (unsigned i = 0; i < content.count; i++)
-                assert_int_equal(content.mark[i], i < shared->marked / 3 - WORDS_MOST / 3);
-        }
+        assert_true(convert_any(f, line, MARKED));
+        read_line(f, line, MARKED, &content);
+        for (unsigned i = 0; i < content.count; i++)
+            assert_int_equal(content.mark[i], i < shared->marked / 3 - WORDS_MOST / 3);
         free_recent(f);
     }
     assert_true(lists > 50 && halves > 20);
@@ -196,7 +196,7 @@ static void marked_keys_stay_until_all_are_marked(void **unused) {
         recent_filter *f = l.f;
         const spread_form *form = &f->shape.spread[1];
         unsigned chosen = form->most / 2, marked = 0;
-        uint64_t kept[WIDTH_MAX];
+        uint64_t kept[ENTRIES_MAX];
         for (unsigned i = 0; i < l.count && marked < chosen; i++)
             if (known_in(f, l.line, l.values[i])) {
                 assert_true(offer_to_line(f, l.line, MARKED_ANY, l.values[i]));
@@ -533,18 +533,19 @@ static void same_for_every_batch_and_processor(void **unused) {
     const size_t batches[] = {4096, 1, 7, 64};
     for (unsigned r = 0; r < RATES; r++) {
         stream first = make_stream(150000, 11);
-        recent_filter *model = make_recent(8192, rates[r], 5);
+        uint64_t memory = r < 2 ? 8192 : 65536; /* without twins, and with them */
+        recent_filter *model = make_recent(memory, rates[r], 5);
         weir__cpu_most = CPU_ANY;
         run(model, first, 333);
         assert_sound(model);
         for (unsigned b = 0; b < 4; b++)
             for (cpu_kind cpu = CPU_ANY; cpu <= CPU_AVX512; cpu++) {
                 stream s = make_stream(150000, 11);
-                recent_filter *f = make_recent(8192, rates[r], 5);
+                recent_filter *f = make_recent(memory, rates[r], 5);
                 weir__cpu_most = cpu;
                 run(f, s, batches[b]);
                 assert_memory_equal(s.verdicts, first.verdicts, WEIR_VERDICT_WORDS(s.count) * 8);
-                assert_memory_equal(f->base.cells, model->base.cells, f->lines * LINE_BYTES);
+                assert_memory_equal(f->base.cells, model->base.cells, f->base.cells_bytes);
                 assert_memory_equal(&f->state, &model->state, sizeof f->state);
                 free_recent(f);
                 free_stream(s);
@@ -643,6 +644,68 @@ static void snapshot_continues_as_if_nothing_happened(void **unused) {
     free_stream(s);
 }
 
+/* All keys in one list are strange, but harmless. */
+static void one_list_is_sound(void **unused) {
+    (void)unused;
+    recent_filter *f = make_recent(1024, 0.1, 1);
+    const shared_form *shared = &f->shape.shared;
+    uint8_t *line = f->base.cells;
+    line_content all = {.count = shared->fair};
+    for (unsigned i = 0; i < all.count; i++) all.value[i] = value_of(1, shared->lists, i, 20);
+    write_shared(f, line, &all);
+    assert_true(all.count > RANKS && line_is_sound(f, line));
+    f->state.books.held = all.count;
+    f->state.books.spent = shared->cost[all.count];
+    assert_sound(f);
+    assert_true(convert_any(f, line, MARKED));
+    assert_sound(f);
+    for (uint64_t i = 0; i < 2000; i++) offer_hash(f, test_word(98, i));
+    assert_sound(f);
+    free_recent(f);
+}
+
+/* One line in place of the first, with books that agree. */
+static weir_status check_with_line(recent_filter *f, const uint8_t *line) {
+    uint8_t kept[LINE_BYTES];
+    line_books books = f->state.books;
+    memcpy(kept, f->base.cells, LINE_BYTES);
+    uint64_t from = line_cost(f, read_code(kept, &f->shape)), held = line_entries(f, kept);
+    books.in_form[form_of(&f->shape, read_code(kept, &f->shape))]--;
+    books.in_form[form_of(&f->shape, read_code(line, &f->shape))]++;
+    books.held += line_entries(f, line) - held;
+    books.spent += line_cost(f, read_code(line, &f->shape)) - from;
+    memcpy(f->base.cells, line, LINE_BYTES);
+    weir_status status = check_lines(f, 0, f->lines, &books, NULL);
+    memcpy(f->base.cells, kept, LINE_BYTES);
+    return status;
+}
+
+/* Lines that no stream makes: a flat one of lists that there are not, a spread one of extras
+ * only, and more cost than the bound has. */
+static void broken_lines_by_hand(recent_filter *f) {
+    const shared_form *shared = &f->shape.shared;
+    const spread_form *marked = &f->shape.spread[1];
+    uint8_t line[LINE_BYTES];
+    memset(line, 0xff, LINE_BYTES);
+    line[0] = 5;
+    assert_int_equal(check_with_line(f, line), WEIR_ERR_CORRUPT);
+    memset(line, 0, LINE_BYTES);
+    write_code(line, &f->shape, marked->code);
+    put_count(line, marked, 2);
+    assert_int_equal(check_with_line(f, line), WEIR_ERR_CORRUPT);
+    recent_filter *g = make_recent(1024, 0.01, 1);
+    line_content all = {.count = shared->most};
+    for (unsigned i = 0; i < all.count; i++) all.value[i] = test_word(97, i);
+    for (uint64_t i = 0; i < g->lines; i++) {
+        write_shared(g, g->base.cells + i * LINE_BYTES, &all);
+        g->state.books.held += shared->most;
+        g->state.books.spent += shared->cost[shared->most];
+        g->state.books.pool -= shared->cost[shared->most] - g->fair;
+    }
+    assert_int_equal(check(&g->base, NULL), WEIR_ERR_CORRUPT);
+    free_recent(g);
+}
+
 static void broken_lines_are_found(void **unused) {
     (void)unused;
     recent_filter *f = make_recent(1024, 0.01, 1);
@@ -656,6 +719,7 @@ static void broken_lines_are_found(void **unused) {
     }
     /* the code and the header are covered; remainders are for the checksum */
     assert_true(found >= f->shape.code_bits + f->shape.shared.lists);
+    broken_lines_by_hand(f);
     f->state.layout++;
     assert_int_equal(check(&f->base, NULL), WEIR_ERR_UNSUPPORTED);
     f->state.layout--, f->state.books.held++;
@@ -779,6 +843,7 @@ int main(void) {
         cmocka_unit_test(uniform_stream_near_the_oracle),
         cmocka_unit_test(little_is_lost_where_keys_just_fit),
         cmocka_unit_test(snapshot_continues_as_if_nothing_happened),
+        cmocka_unit_test(one_list_is_sound),
         cmocka_unit_test(broken_lines_are_found),
         cmocka_unit_test(merged_filters_know_what_both_know),
         cmocka_unit_test(window_of_records),

@@ -145,7 +145,7 @@ trouble bad-seeds "lab: --seeds 0 is not between 1 and 1000" lab run --seeds 0
 trouble small-memory "lab: --memory 4K is less than 1M" lab stream uniform:n=1,universe=1 --memory 4K
 trouble nothing-there "lab: 'nowhere' has no results; run 'weir lab run' first" lab report --out nowhere
 trouble_like no-folder "lab: cannot make the folder '/proc/x': *" lab run --out /proc/x thesis-3.1
-WEIR_DATA=/nosuch "$WEIR" lab run --out without rsbf-fig-2-4-6 --seeds 1 >out 2>err; is no-data-code 2 $?
+WEIR_DATA=/nosuch "$WEIR" lab run --out without rsbf-fig-2-4-6 --seeds 1 --jobs 1 >out 2>err; is no-data-code 2 $?
 is no-data-said "weir: lab: nothing was run: the data is missing; WEIR_DATA names its folder" "$(tail -1 err)"
 is no-folder-said "weir: lab: rsbf-fig-2-4-6, 2 KB, 2 KB is left out: there is no folder '/nosuch', which WEIR_DATA names for the real streams" "$(head -1 err)"
 

@@ -99,42 +99,59 @@
 
 #include "core/clock.h"
 #include "filter/filter.h"
+#include "filter/recent_clock.h"
 #include "filter/recent_spread.h"
 #include "filter/recent_theory.h"
 #include "filter/recent_window.h"
 
 enum { OPT_WINDOW = WEIR__OPT_OWN, OPT_RENEW };
-enum { SHARED, ORDERED, PACKED, MARKED, SPREAD, FORMS }; /* what a line can look like */
-static const char *const form_names[FORMS] = {"shared", "ordered", "packed", "marked", "spread"};
+enum { SHARED, ORDERED, PACKED, CLOCKED, SPREAD, FORMS }; /* what a line can look like */
+static const char *const form_names[FORMS] = {"shared", "ordered", "packed", "clocked", "spread"};
 
-/* The ways that compete: a form, and where a new key enters in it. */
+/* The ways that compete: a form, and where a new key enters in it. That of clocked lines comes
+ * in two kinds, of which they settle between themselves. */
 enum {
     SHARED_BEHIND,
     SHARED_FRONT,
     ORDERED_MIDDLE,
     ORDERED_FRONT,
     PACKED_ANY,
-    MARKED_ANY,
+    CLOCKED_KEEP,
+    CLOCKED_FRONT,
     SPREAD_ANY,
-    WAYS
+    WAYS,
+    CLOCKED_SWEEP = WAYS,
+    FIRST_TRIED = ORDERED_MIDDLE, /* those before it are for lines that are nearly full, */
+    TRIED = WAYS - FIRST_TRIED    /* and have no twins */
 };
 static const struct {
     uint8_t form;
-    bool front;
+    bool front; /* a new key enters there, or with a mark */
+    bool sweep; /* the hand wipes marks */
     const char *name;
-} ways[WAYS] = {{SHARED, false, "shared_behind"},   {SHARED, true, "shared_front"},
-                {ORDERED, false, "ordered_middle"}, {ORDERED, true, "ordered_front"},
-                {PACKED, true, "packed"},           {MARKED, false, "marked"},
-                {SPREAD, false, "spread"}};
+} ways[WAYS + 1] = {
+    [SHARED_BEHIND] = {SHARED, false, false, "shared_behind"},
+    [SHARED_FRONT] = {SHARED, true, false, "shared_front"},
+    [ORDERED_MIDDLE] = {ORDERED, false, false, "ordered_middle"},
+    [ORDERED_FRONT] = {ORDERED, true, false, "ordered_front"},
+    [PACKED_ANY] = {PACKED, true, false, "packed"},
+    [CLOCKED_KEEP] = {CLOCKED, false, false, "clocked_keep"},
+    [CLOCKED_FRONT] = {CLOCKED, true, true, "clocked_front"},
+    [SPREAD_ANY] = {SPREAD, false, false, "spread"},
+    [CLOCKED_SWEEP] = {CLOCKED, false, true, "clocked_sweep"},
+};
 
-#define LAYOUT 2u                    /* of lines; one more when they come to mean something else */
+#define LAYOUT 3u                    /* of lines; one more when they come to mean something else */
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
-#define FEW_LINES 512u               /* too few to spare any for twins */
 #define MANY_LINES 65536u            /* so many that speed counts more than a little memory */
-#define TRIED_LEAST 8u               /* lines with twins, from 8 FEW_LINES on, */
-#define TRIED_MOST 64u               /* and with ever more lines */
+#define TRIED_ONE_IN 512u            /* lines has twins, */
+#define TRIED_FEW 5u                 /* no more than so many, */
+#define RIVAL_ONE_IN 256u            /* and one in so many a rival, */
+#define RIVALS_FEW 24u               /* no more than so many, */
+#define MANY_FOR_ONE 4096u           /* unless one in so many lines, */
+#define TWINS_MOST 64u               /* which are no more than this, are more */
 #define WATCHED 256u                 /* lines that tell what the stream is like */
 #define JUDGE_EVERY 16u              /* verdicts in them */
 #define SMALLEST 64u                 /* hashes kept for counting distinct keys */
@@ -148,16 +165,17 @@ static const struct {
 #define RARE 8u          /* fewer than one hit in so many verdicts */
 #define ONCE_MORE 2.5    /* hits for each key that is hit */
 #define SPENT 0.5        /* skew of a stream in which a key that was hit is done, */
-#define SKEWED 1.7       /* of one whose keys are no longer alike, */
+#define SKEWED 1.5       /* of one whose keys are no longer alike, */
 #define SKEWED_MUCH 4    /* and of one in which that counts most */
 #define ENOUGH 25u       /* hits from which on the skew is believed, about */
 #define WIDE 5u          /* bits of a key in a marked line, for marks to be worth one */
 #define SPREAD_MORE 1.05 /* places for each of the shared form, for spread lines to be better */
 /* Keys for each place from which on */
-#define FRONT_FROM 1.3    /* rare repeats are best known by groups, which forget in order, */
+#define FRONT_SOON 1.0    /* rare repeats are best known by a hand that goes round, */
+#define FRONT_FROM 1.3    /* or by groups, which both forget in order, */
 #define FEW_WIDE_FROM 1.9 /* remainders of few bits are worth spreading, */
 #define CONTEST_FROM 2.5  /* the contest decides, */
-#define MARKED_BLIND 2.2  /* a stream is worth marks if it may be skewed, */
+#define MARKED_BLIND 2.0  /* a stream is worth marks if it may be skewed, */
 #define MARKED_SOON 0.5   /* if it is, at least this, and */
 #define MARKED_FROM 800   /* this over the bits of a key and the third power of the skew, */
 #define ORDERED_SOON 1    /* a much skewed one is worth ordered groups where there are no marks, */
@@ -165,6 +183,7 @@ static const struct {
 #define PACKED_FROM 6     /* and groups of one are full. */
 /* The contest. */
 #define SURE 4        /* standard deviations, as the lead is looked at often */
+#define LIKELY 2      /* of them where nothing is lost by a change, */
 #define AT_LEAST 64u  /* verdicts that differ before it says anything, */
 #define HORIZON 1000u /* and from which on older ones count half */
 
@@ -190,7 +209,9 @@ typedef struct {
     uint64_t lines;
     uint64_t fair;    /* the cost that every line may have */
     uint64_t tried;   /* the first so many lines have a twin for each way, behind the last line */
+    uint64_t rivals;  /* the first so many have a rival, behind the last twin */
     uint64_t watched; /* the first so many, no fewer, tell what the stream is like */
+    uint64_t telling; /* and the first so many by their marks at all times */
     line_shape shape;
     ordered_form ordered[PACKED_ANY - ORDERED_MIDDLE + 1]; /* no groups: not to be had */
     window_plan window;
@@ -208,6 +229,9 @@ typedef struct {
         /* Hits on keys that had been hit before and on others, each counted by how many of
          * the other kind there were. */
         uint64_t hit_again, hit_first;
+        uint64_t
+            sweep; /* 1: clocked lines wipe the marks that the hand passes; 0: they keep them */
+        uint64_t rival_won, rival_lost;  /* verdicts in which a rival knew better, or worse */
         distinct_counter keys, keys_hit; /* all of them; those that were hit in watched lines */
         window_state window;
     } state;
@@ -229,22 +253,21 @@ static inline unsigned code_of(const line_shape *shape, unsigned form) {
     return shape->code_ordered + form - ORDERED;
 }
 
-/* One of the spread forms by its number. */
-static inline bool is_spread(unsigned form) { return form >= MARKED; }
-static inline const spread_form *spread_of(const line_shape *shape, unsigned form) {
-    return &shape->spread[form == MARKED];
-}
-
+/* A hand forgets in order better than groups do, but these do it in half the time. */
 static inline bool to_be_had(const recent_filter *f, unsigned way) {
     unsigned form = ways[way].form;
+    if (way == CLOCKED_FRONT && f->lines >= MANY_LINES && f->ordered[0].groups) return false;
     return form == SHARED    ? true
-           : is_spread(form) ? spread_of(&f->shape, form)->most
+           : form == SPREAD  ? f->shape.spread.most
+           : form == CLOCKED ? f->shape.clock.entries
                              : ordered_of(f, form)->groups;
 }
 
 /* What a line costs in any form but the shared one. */
 static inline uint64_t form_cost(const recent_filter *f, unsigned form) {
-    return is_spread(form) ? spread_of(&f->shape, form)->cost : ordered_of(f, form)->cost;
+    return form == SPREAD    ? f->shape.spread.cost
+           : form == CLOCKED ? f->shape.clock.cost
+                             : ordered_of(f, form)->cost;
 }
 
 /* ---- planning ---- */
@@ -365,26 +388,21 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
     return true;
 }
 
-/* The forms that a full shared line turns into without loss; see recent_spread.h. */
-static spread_form fill_spread(const line_shape *shape, bool marked, unsigned finer,
-                               unsigned count_bits, double eps) {
+/* A form that a full shared line turns into without loss; see recent_spread.h. */
+static spread_form fill_spread(const line_shape *shape, unsigned finer, unsigned count_bits,
+                               double eps) {
     const shared_form *shared = &shape->shared;
     unsigned lists = shared->lists << finer, bits = fair_bits(shared) - finer;
-    spread_form form = {.mark = marked, .lists = lists, .finer = finer, .width = bits + marked};
-    form.code = code_of(shape, marked ? MARKED : SPREAD);
-    form.count_bits = count_bits;
+    spread_form form = {.lists = lists, .finer = finer, .width = bits, .count_bits = count_bits};
+    form.code = code_of(shape, SPREAD);
     form.map = shape->code_bits + count_bits;
     form.extras = form.map + lists;
-    form.extra_width = form.width + shared->list_bits + finer;
-    if (form.extras + form.width > LINE_BITS || form.extra_width > WIDTH_MAX) return form;
+    form.extra_width = bits + shared->list_bits + finer;
+    if (form.extras + bits > LINE_BITS || form.extra_width > WIDTH_MAX) return form;
     form.words = (form.extras + 63) / 64;
-    form.most = (LINE_BITS - form.extras) / form.width;
+    form.most = (LINE_BITS - form.extras) / bits;
     unsigned allowed = (unsigned)(eps * lists * ldexp(1, (int)bits));
     if (form.most > allowed) form.most = allowed;
-    for (unsigned i = 0; i < form.most && marked; i++) {
-        unsigned bit = remainder_at(i, form.width);
-        form.marks[bit / 64] |= UINT64_C(1) << bit % 64;
-    }
     form.cost = cost_of(shared_match(form.most, lists, bits), eps);
     return form;
 }
@@ -404,24 +422,50 @@ static double spread_worth(const shared_form *shared, const spread_form *form) {
            FITTING_WORTH * spread_keys(form, FITTING * shared->fair);
 }
 
-static void plan_spread(line_shape *shape, bool marked, double eps) {
+static void plan_spread(line_shape *shape, double eps) {
     spread_form best = {0};
     double most = 0;
     for (unsigned finer = 0; finer < 4 && finer < fair_bits(&shape->shared); finer++)
         for (unsigned count_bits = 3; count_bits < 6; count_bits++) {
-            spread_form form = fill_spread(shape, marked, finer, count_bits, eps);
+            spread_form form = fill_spread(shape, finer, count_bits, eps);
             double worth = spread_worth(&shape->shared, &form);
             if (worth > most) most = worth, best = form;
         }
-    shape->spread[marked] = best;
+    shape->spread = best;
+}
+
+/* The keys of a full shared line as long as each has room for a mark, and the line for a hand;
+ * see recent_clock.h. */
+static void plan_clock(line_shape *shape, double eps) {
+    const shared_form *shared = &shape->shared;
+    unsigned bits = fair_bits(shared), head = shape->code_bits + shared->lists, n = shared->fair;
+    clock_form form = {.width = bits + 1, .inverse = 65536 / (bits + 1) + 1};
+    for (;; n--) {
+        form.hand_bits = 1;
+        while (1u << form.hand_bits < n) form.hand_bits++;
+        form.hand = head + n;
+        if (n == 0 || form.hand + form.hand_bits + n * form.width <= LINE_BITS) break;
+    }
+    form.entries = n > shared->flat && form.width <= WIDTH_MAX ? n : 0;
+    form.words = (form.hand + 63) / 64;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned bit = remainder_at(i, form.width);
+        form.marks[bit / 64] |= UINT64_C(1) << bit % 64;
+    }
+    form.cost = cost_of(shared_match(n, shared->lists, bits), eps);
+    if (shared->width[n] == form.width && mark_of(shared, n)) form.as_shared = form.entries;
+    for (unsigned m = n; m <= shared->most; m++)
+        if (shared->width[m] == bits + mark_of(shared, m)) form.from_shared = m;
+        else break;
+    shape->clock = form;
 }
 
 /* All forms that follow from the number of lists, and what they are worth. */
 static double fill_shape(line_shape *shape, unsigned lists, double eps) {
     fill_shared(&shape->shared, shape, lists, eps);
-    plan_spread(shape, false, eps);
+    plan_spread(shape, eps);
     return shape->shared.fair +
-           SPREAD_WORTH * spread_keys(&shape->spread[0], CROWDED * shape->shared.fair);
+           SPREAD_WORTH * spread_keys(&shape->spread, CROWDED * shape->shared.fair);
 }
 
 /* The shared and the ordered form together: a key's values in both must be parts
@@ -477,13 +521,20 @@ static void plan_window(recent_filter *f, double eps) {
     weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
 }
 
-/* Lines with twins: more tell more, and are lost to the keys. */
+/* Lines that give no verdicts. */
+static uint64_t twins(const recent_filter *f) { return f->tried * TRIED + f->rivals; }
+
+/* One line in so many, but no more than `few`, unless there are very many. */
+static uint64_t share_of(uint64_t lines, uint64_t one_in, uint64_t few) {
+    uint64_t share = lines / one_in < few ? lines / one_in : few, of_many = lines / MANY_FOR_ONE;
+    return share > of_many ? share : of_many < TWINS_MOST ? of_many : TWINS_MOST;
+}
+
+/* Lines with twins, or rivals: more tell more, and are lost to the keys. */
 static void plan_twins(recent_filter *f) {
-    uint64_t tried = f->lines / FEW_LINES;
-    if (tried > TRIED_LEAST) tried = TRIED_LEAST;
-    if (f->lines / 4096 > tried) tried = f->lines / 4096;
-    f->tried = tried < TRIED_MOST ? tried : TRIED_MOST;
-    f->lines -= f->tried * WAYS;
+    f->tried = share_of(f->lines, TRIED_ONE_IN, TRIED_FEW);
+    f->rivals = share_of(f->lines, RIVAL_ONE_IN, RIVALS_FEW);
+    f->lines -= twins(f);
 }
 
 /* Codes for as many entries as a shared line can have, and for the other forms. */
@@ -497,7 +548,7 @@ static void plan_codes(line_shape *shape, double eps) {
 static void plan_lines(recent_filter *f, double eps) {
     plan_codes(&f->shape, eps);
     plan_forms(f, eps);
-    plan_spread(&f->shape, true, eps);
+    plan_clock(&f->shape, eps);
     plan_packed(f, eps);
     fill_cuts(&f->shape.shared);
 }
@@ -521,7 +572,8 @@ static weir_status create(weir_filter *base, weir_error *err) {
     if (f->base.windowed) plan_window(f, eps);
     else plan_twins(f);
     f->watched = f->lines < WATCHED ? f->lines : WATCHED;
-    return weir__filter_map(base, (f->lines + f->tried * WAYS) * LINE_BYTES, err);
+    f->telling = f->lines / 4 < f->watched ? f->lines / 4 : f->watched;
+    return weir__filter_map(base, (f->lines + twins(f)) * LINE_BYTES, err);
 }
 
 static line_books new_books(const recent_filter *f, uint64_t lines) {
@@ -533,7 +585,7 @@ static void start(weir_filter *base) {
     f->state.layout = LAYOUT;
     f->state.rng = weir__mix64(weir__opt_whole(base, WEIR__OPT_SEED) + 1);
     f->state.books = new_books(f, f->lines);
-    f->state.twin_books = new_books(f, f->tried * WAYS);
+    f->state.twin_books = new_books(f, twins(f));
     f->state.keys.limit = f->state.keys_hit.limit = UINT64_MAX;
 }
 
@@ -574,46 +626,57 @@ static double known_skew(const recent_filter *f) {
 }
 
 static unsigned way_for_alike(const recent_filter *f, double crowd) {
-    bool short_ones = f->shape.spread[0].width < 4;
+    bool short_ones = f->shape.spread.width < 4;
     if (crowd > PACKED_FROM) return PACKED_ANY;
     return short_ones && crowd < FEW_WIDE_FROM ? SHARED_BEHIND : SPREAD_ANY;
 }
 
 /* The way that keeps what was hit. Where keys have few bits a mark costs too many places. */
 static unsigned way_of_hits(const recent_filter *f) {
-    return spread_of(&f->shape, MARKED)->width < WIDE ? ORDERED_MIDDLE : MARKED_ANY;
+    return f->shape.clock.width < WIDE ? ORDERED_MIDDLE : CLOCKED_KEEP;
 }
 
 /* Marks are worth their bit the sooner the more skewed a stream is, and the less of a key the
  * bit is. */
 static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew) {
-    unsigned way = way_of_hits(f), width = spread_of(&f->shape, MARKED)->width;
-    bool spread_more = f->shape.spread[0].most > SPREAD_MORE * f->shape.shared.fair;
-    if (way == MARKED_ANY)
-        return crowd > fmax(MARKED_SOON, MARKED_FROM / (width * pow(skew, 3))) ? way
-               : spread_more                                                   ? SPREAD_ANY
-                                                                               : SHARED_BEHIND;
+    unsigned way = way_of_hits(f), width = f->shape.clock.width;
+    double marked_from = fmax(MARKED_SOON, MARKED_FROM / (width * pow(skew, 3)));
+    if (marked_from > MARKED_BLIND) marked_from = MARKED_BLIND;
+    bool spread_more = f->shape.spread.most > SPREAD_MORE * f->shape.shared.fair;
+    if (way == CLOCKED_KEEP)
+        return crowd > marked_from ? way : spread_more ? SPREAD_ANY : SHARED_BEHIND;
     return crowd > (skew > SKEWED_MUCH ? ORDERED_SOON : ORDERED_FROM) ? way
                                                                       : way_for_alike(f, crowd);
 }
 
-/* The way to begin with, before the contest has anything to say. */
+/* The way that forgets in order. */
+static unsigned way_in_order(const recent_filter *f, double crowd) {
+    bool by_hand = way_of_hits(f) == CLOCKED_KEEP && to_be_had(f, CLOCKED_FRONT);
+    if (crowd < (by_hand ? FRONT_SOON : FRONT_FROM)) return SHARED_FRONT;
+    return by_hand ? CLOCKED_FRONT : ORDERED_FRONT;
+}
+
+/* The way to begin with, before the contest has anything to say. Where repeats are rare and no
+ * more is known, keys that were hit may well be done. */
 static unsigned likely_way(const recent_filter *f) {
     uint64_t hits = f->state.hits, verdicts = hits + f->state.misses;
     double crowd = crowding(f), skew = known_skew(f);
     bool once = (double)hits <= ONCE_MORE * distinct(&f->state.keys_hit);
-    bool spent = skew > 0 ? skew <= SPENT : crowd <= PACKED_FROM;
-    if (once && hits * RARE <= verdicts && spent)
-        return crowd > FRONT_FROM ? ORDERED_FRONT : SHARED_FRONT;
+    bool spent = skew > 0 ? skew <= SPENT : once && hits * RARE <= verdicts;
+    if (spent) return way_in_order(f, crowd);
     if (skew == 0 && !once) return crowd > MARKED_BLIND ? way_of_hits(f) : SHARED_BEHIND;
     return skew < SKEWED ? way_for_alike(f, crowd) : way_for_skewed(f, crowd, skew);
 }
 
-/* How far `way` is ahead of the one in use, in standard deviations: of the verdicts that
- * differ, half would go either way by chance. */
+/* A lead in standard deviations: of the verdicts that differ, half would go either way by
+ * chance. */
+static double lead(uint64_t won, uint64_t lost) {
+    return ((double)won - (double)lost) / sqrt((double)(won + lost) + 1);
+}
+
+/* How far `way` is ahead of the one in use. */
 static double lead_of(const recent_filter *f, unsigned way) {
-    double won = (double)f->state.won[way], lost = (double)f->state.lost[way];
-    return (won - lost) / sqrt(won + lost + 1);
+    return lead(f->state.won[way], f->state.lost[way]);
 }
 
 static void forget_contest(recent_filter *f) {
@@ -646,11 +709,12 @@ static void halve_contest(recent_filter *f) {
 }
 
 /* What a stream is like may be seen late, but what marks and ordered groups have learned of hits
- * is not given up for it: only the contest leads away from them. */
+ * is not given up for it, unless it is known to be worth nothing: else only the contest leads away
+ * from them. */
 __attribute__((noinline)) static void judge(recent_filter *f) {
-    unsigned form = ways[f->state.winner].form;
-    if (!f->state.decided && form != MARKED && f->state.winner != ORDERED_MIDDLE)
-        follow(f, likely_way(f), false);
+    bool of_hits = f->state.winner == CLOCKED_KEEP || f->state.winner == ORDERED_MIDDLE;
+    bool alike = known_skew(f) > 0 && known_skew(f) < SKEWED;
+    if (!f->state.decided && (!of_hits || alike)) follow(f, likely_way(f), false);
     if (!f->tried || crowding(f) < CONTEST_FROM) {
         forget_contest(f);
         return;
@@ -664,6 +728,28 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
     if (ways[now].form == SHARED && to_be_had(f, other) && f->lines >= MANY_LINES &&
         f->state.books.forgotten / f->lines > f->shape.shared.fair && lead_of(f, other) > -1)
         follow(f, other, true);
+}
+
+/* A way, or the kind of it that is in use. */
+static inline unsigned way_in_use(const recent_filter *f, unsigned way) {
+    return way == CLOCKED_KEEP && f->state.sweep ? CLOCKED_SWEEP : way;
+}
+
+/* The way of a line. Where new keys have marks some lines go on to tell hits by them. */
+static inline unsigned way_of_line(const recent_filter *f, uint64_t number) {
+    unsigned way = (unsigned)f->state.winner;
+    return way_in_use(f, way == CLOCKED_FRONT && number < f->telling ? CLOCKED_KEEP : way);
+}
+
+/* Clocked lines have rivals that do the other thing with marks, which is better if these know
+ * better. */
+static void judge_rival(recent_filter *f, bool rival_seen, bool seen) {
+    uint64_t *won = &f->state.rival_won, *lost = &f->state.rival_lost;
+    *won += rival_seen & !seen;
+    *lost += !rival_seen & seen;
+    if (*won + *lost > AT_LEAST && lead(*won, *lost) > LIKELY)
+        f->state.sweep ^= 1, *won = *lost = 0;
+    if (*won + *lost > HORIZON) *won /= 2, *lost /= 2;
 }
 
 /* What a watched line tells: of the stream, and of the ways. */
@@ -681,16 +767,20 @@ static uint64_t line_cost(const recent_filter *f, unsigned code) {
 static unsigned line_entries(const recent_filter *f, const uint8_t *line) {
     unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
     return form == SHARED    ? code
-           : is_spread(form) ? count_singles(line, spread_of(&f->shape, form)) +
-                                   count_extras(line, spread_of(&f->shape, form))
-                             : ordered_of(f, form)->entries;
+           : form == CLOCKED ? f->shape.clock.entries
+           : form == SPREAD
+               ? count_singles(line, &f->shape.spread) + count_extras(line, &f->shape.spread)
+               : ordered_of(f, form)->entries;
 }
 
 /* Charge a line's change from one cost to another, if that can be paid. What a
  * line costs up to `fair` is set aside for it; only what goes beyond comes out of
  * the pool, so no line can take what others will need. */
+static inline uint64_t beyond_fair(const recent_filter *f, uint64_t cost) {
+    return cost > f->fair ? cost - f->fair : 0;
+}
 static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
-    uint64_t back = from > f->fair ? from - f->fair : 0, out = to > f->fair ? to - f->fair : 0;
+    uint64_t back = beyond_fair(f, from), out = beyond_fair(f, to);
     if (out > back && out - back > f->state.books.pool) return false;
     f->state.books.pool += back - out;
     f->state.books.spent += to - from;
@@ -744,14 +834,9 @@ HOT void read_flat(const recent_filter *f, const uint8_t *line, unsigned n, line
     content->count = n;
 }
 
-HOT void read_shared(const recent_filter *f, const uint8_t *line, line_content *content) {
-    const shared_form *form = &f->shape.shared;
-    unsigned n = read_code(line, &f->shape), lists = form->lists;
-    unsigned width = form->width[n], mark = mark_of(form, n), bit = f->shape.code_bits, i = 0;
-    if (n <= form->flat) {
-        read_flat(f, line, n, content);
-        return;
-    }
+HOT void read_lists(const line_shape *shape, const uint8_t *line, unsigned n, unsigned width,
+                    unsigned mark, line_content *content) {
+    unsigned lists = shape->shared.lists, bit = shape->code_bits, i = 0;
     ranked_entry entries[ENTRIES_MAX + 1];
     for (unsigned list = 0; list < lists; list++, bit++)
         for (unsigned rank = 0; get_bits(line, bit, 1); bit++, i++) {
@@ -760,6 +845,13 @@ HOT void read_shared(const recent_filter *f, const uint8_t *line, line_content *
             entries[i] = entry_read(value, field & mark, rank++);
         }
     sort_entries(content, entries, n);
+}
+
+HOT void read_shared(const recent_filter *f, const uint8_t *line, line_content *content) {
+    const shared_form *form = &f->shape.shared;
+    unsigned n = read_code(line, &f->shape);
+    if (n <= form->flat) read_flat(f, line, n, content);
+    else read_lists(&f->shape, line, n, form->width[n], mark_of(form, n), content);
 }
 
 HOT void read_ordered(const ordered_form *form, const uint8_t *line, line_content *content) {
@@ -797,17 +889,18 @@ HOT void write_flat(const recent_filter *f, uint8_t *line, const list_entry *ent
 }
 
 /* Write entries list by list, those of one list in the order in which they come. */
-HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *entries, unsigned n) {
-    uint64_t words[9] = {n};
+HOT void write_lists(const line_shape *shape, uint8_t *line, unsigned code,
+                     const list_entry *entries, unsigned n, unsigned width, unsigned mark) {
+    uint64_t words[9] = {code};
     uint8_t lists[ENTRIES_MAX + 1];
     for (unsigned i = 0; i < n; i++) lists[i] = (uint8_t)entries[i].list;
     for (unsigned i = 0; i < n; i++) {
         unsigned rank = 0;
         for (unsigned j = 0; j < i; j++) rank += lists[j] <= lists[i];
         for (unsigned j = i + 1; j < n; j++) rank += lists[j] < lists[i];
-        entry_field field = field_of(&f->shape.shared, n, entries[i].rest);
-        unsigned bit = f->shape.code_bits + lists[i] + rank, at = remainder_at(rank, field.width);
-        uint64_t bits = field.bits | (entries[i].mark & field.mark);
+        unsigned bit = shape->code_bits + lists[i] + rank, at = remainder_at(rank, width);
+        uint64_t bits = entries[i].rest >> (64 - width) & ~(uint64_t)mark;
+        bits |= entries[i].mark & mark;
         words[bit / 64] |= UINT64_C(1) << bit % 64;
         words[at / 64] |= bits << at % 64;
         words[at / 64 + 1] |= bits >> 1 >> (63 - at % 64);
@@ -815,35 +908,48 @@ HOT void write_lists(const recent_filter *f, uint8_t *line, const list_entry *en
     memcpy(line, words, LINE_BYTES);
 }
 
-HOT unsigned write_shared(const recent_filter *f, uint8_t *line, const line_content *content) {
-    const shared_form *form = &f->shape.shared;
-    unsigned n = content->count < form->most ? content->count : form->most;
-    list_entry entries[ENTRIES_MAX + 1];
+HOT void find_lists(const shared_form *form, const line_content *content, list_entry *entries,
+                    unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         entries[i].list = (unsigned)weir__part(content->value[i], form->lists, &entries[i].rest);
         entries[i].mark = content->mark[i];
     }
+}
+
+HOT unsigned write_shared(const recent_filter *f, uint8_t *line, const line_content *content) {
+    const shared_form *form = &f->shape.shared;
+    unsigned n = content->count < form->most ? content->count : form->most;
+    list_entry entries[ENTRIES_MAX + 1];
+    find_lists(form, content, entries, n);
     memset(line, 0, LINE_BYTES);
     if (n <= form->flat) write_flat(f, line, entries, n);
-    else write_lists(f, line, entries, n);
+    else write_lists(&f->shape, line, n, entries, n, form->width[n], mark_of(form, n));
     return n;
+}
+
+/* As many as a clocked line has, of at least so many. */
+HOT unsigned write_clocked(const line_shape *shape, uint8_t *line, const line_content *content) {
+    const clock_form *form = &shape->clock;
+    list_entry entries[ENTRIES_MAX + 1];
+    find_lists(&shape->shared, content, entries, form->entries);
+    write_lists(shape, line, code_of(shape, CLOCKED), entries, form->entries, form->width, 1);
+    return form->entries;
 }
 
 /* Entries of a spread line: those that hold their lists, then the extras, the latest first. */
 HOT void read_spread(const uint8_t *line, const spread_form *form, line_content *content) {
-    unsigned extras = count_extras(line, form), width = form->width, mark = form->mark, n = 0;
+    unsigned extras = count_extras(line, form), width = form->width, n = 0;
     ranked_entry entries[ENTRIES_MAX + 1];
     for (unsigned list = 0; list < form->lists; list++)
         if (is_taken(line, form->map + list)) {
-            uint64_t field = get_bits(line, remainder_at(n, width), width);
-            uint64_t value = value_of(list, form->lists, field >> mark, width - mark);
-            entries[n++] = entry_read(value, field & mark, 0);
+            uint64_t remainder = get_bits(line, remainder_at(n, width), width);
+            entries[n++] = entry_read(value_of(list, form->lists, remainder, width), false, 0);
         }
     while (extras--) {
         uint64_t extra = get_bits(line, extra_at(form, extras), form->extra_width);
-        uint64_t value = value_of((unsigned)(extra >> width), form->lists,
-                                  (extra & low_mask(width)) >> mark, width - mark);
-        entries[n++] = entry_read(value, extra & mark, 1);
+        uint64_t value =
+            value_of((unsigned)(extra >> width), form->lists, extra & low_mask(width), width);
+        entries[n++] = entry_read(value, false, 1);
     }
     sort_entries(content, entries, n);
 }
@@ -857,10 +963,8 @@ HOT unsigned write_spread(uint8_t *line, const line_shape *shape, const spread_f
     write_code(line, shape, form->code);
     for (unsigned i = 0; i < n; i++) {
         spread_key key = find_spread_key(form, content->value[i]);
-        uint64_t mark = content->mark[i] & form->mark;
         unsigned rank = entries_before(line, form->map, form->words, key.bit);
-        key.remainder |= mark;
-        if (is_taken(line, key.bit)) left[others++] = key.extra | mark;
+        if (is_taken(line, key.bit)) left[others++] = key.extra;
         else add_single(line, form, singles++, rank, &key, CPU_ANY);
     }
     unsigned room = LINE_BITS - form->extras - singles * form->width;
@@ -899,8 +1003,10 @@ HOT unsigned write_ordered(recent_filter *f, const ordered_form *form, unsigned 
 
 HOT void read_line(const recent_filter *f, const uint8_t *line, unsigned form,
                    line_content *content) {
+    const clock_form *clock = &f->shape.clock;
     if (form == SHARED) read_shared(f, line, content);
-    else if (is_spread(form)) read_spread(line, spread_of(&f->shape, form), content);
+    else if (form == SPREAD) read_spread(line, &f->shape.spread, content);
+    else if (form == CLOCKED) read_lists(&f->shape, line, clock->entries, clock->width, 1, content);
     else read_ordered(ordered_of(f, form), line, content);
 }
 
@@ -908,24 +1014,79 @@ HOT void read_line(const recent_filter *f, const uint8_t *line, unsigned form,
 HOT unsigned write_line(recent_filter *f, uint8_t *line, unsigned form,
                         const line_content *content) {
     if (form == SHARED) return write_shared(f, line, content);
-    if (is_spread(form)) return write_spread(line, &f->shape, spread_of(&f->shape, form), content);
+    if (form == SPREAD) return write_spread(line, &f->shape, &f->shape.spread, content);
+    if (form == CLOCKED) return write_clocked(&f->shape, line, content);
     return write_ordered(f, ordered_of(f, form), code_of(&f->shape, form), line, content);
 }
 
-/* Rewrite a line in another form, if the budget allows it. */
+/* One entry less in a shared line: the last of some list, if may be one of several. */
+HOT void drop_entry(recent_filter *f, uint8_t *line, unsigned n, unsigned width) {
+    unsigned words = header_words(&f->shape, n);
+    unsigned end = f->shape.code_bits + f->shape.shared.lists + n;
+    uint64_t dice = weir__rng_next(&f->state.rng);
+    unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, end - f->shape.code_bits);
+    unsigned bit = next_end(line, &f->shape, words, n, start, true);
+    unsigned out = entries_before(line, f->shape.code_bits, words, bit);
+    move_down(line, bit + 1, end, 1);
+    move_up(line, LINE_BITS - n * width, remainder_at(out, width), width);
+}
+
+/* A shared line of n entries, as many as a clocked one has or more, becomes one. */
+HOT void clock_lists(recent_filter *f, uint8_t *line, unsigned n) {
+    const clock_form *form = &f->shape.clock;
+    unsigned width = f->shape.shared.width[n];
+    for (; n > form->entries; n--) drop_entry(f, line, n, width);
+    if (width != form->width) { /* there were no marks */
+        line_top top = new_top();
+        for (unsigned i = 0; i < n; i++)
+            add_bits(&top, get_bits(line, remainder_at(i, width), width) << 1, form->width);
+        put_top(line, &top);
+    }
+    write_code(line, &f->shape, code_of(&f->shape, CLOCKED));
+    clear_bits(line, form->hand, LINE_BITS - n * form->width); /* the hand, and what is free */
+}
+
+static inline bool is_either(unsigned from, unsigned to, unsigned a, unsigned b) {
+    return (from == a && to == b) || (from == b && to == a);
+}
+
+/* Rewrite a line in another form, if the budget allows it. Fewer keys than a clocked line has
+ * are a shared one. */
 HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
     unsigned old = read_code(line, &f->shape), old_form = form_of(&f->shape, old);
     unsigned entries = line_entries(f, line), most = f->shape.shared.most;
     line_content content;
+    if (form == CLOCKED && entries < f->shape.clock.entries) form = SHARED;
     uint64_t cost =
         form == SHARED ? f->shape.shared.cost[entries < most ? entries : most] : form_cost(f, form);
     if (!pay(f, line_cost(f, old), cost)) return false;
-    read_line(f, line, old_form, &content);
-    f->state.books.forgotten += content.count - write_line(f, line, form, &content);
-    f->state.books.held += (uint64_t)line_entries(f, line) - entries;
+    if (entries == f->shape.clock.as_shared && is_either(old_form, form, SHARED, CLOCKED)) {
+        write_code(line, &f->shape, form == SHARED ? entries : code_of(&f->shape, form));
+        put_hand(line, &f->shape.clock, 0);
+    } else if (form == CLOCKED && old_form == SHARED && entries <= f->shape.clock.from_shared) {
+        unsigned less = entries - f->shape.clock.entries;
+        clock_lists(f, line, entries);
+        f->state.books.forgotten += less;
+        f->state.books.held -= less;
+    } else {
+        read_line(f, line, old_form, &content);
+        f->state.books.forgotten += content.count - write_line(f, line, form, &content);
+        f->state.books.held += (uint64_t)line_entries(f, line) - entries;
+    }
     f->state.books.in_form[old_form]--;
     f->state.books.in_form[form]++;
     return true;
+}
+
+/* A line becomes what another is. */
+static void copy_line(recent_filter *f, uint8_t *line, const uint8_t *from) {
+    unsigned old = read_code(line, &f->shape), new = read_code(from, &f->shape);
+    f->state.books.held += (uint64_t)line_entries(f, from) - line_entries(f, line);
+    f->state.books.spent += line_cost(f, new) - line_cost(f, old);
+    f->state.books.pool += beyond_fair(f, line_cost(f, old)) - beyond_fair(f, line_cost(f, new));
+    f->state.books.in_form[form_of(&f->shape, old)]--;
+    f->state.books.in_form[form_of(&f->shape, new)]++;
+    memcpy(line, from, LINE_BYTES);
 }
 
 NOT_HERE(bool, convert, (recent_filter * f, uint8_t *line, unsigned form), (f, line, form))
@@ -937,7 +1098,8 @@ static bool knows(const recent_filter *f, const uint8_t *line, uint64_t value) {
     uint64_t rest;
     unsigned code = read_code(line, &f->shape);
     unsigned form = form_of(&f->shape, code);
-    if (is_spread(form)) return test_spread(spread_of(&f->shape, form), line, value);
+    if (form == SPREAD) return test_spread(&f->shape.spread, line, value);
+    if (form == CLOCKED) return test_clocked(&f->shape, line, value);
     if (form != SHARED) {
         const ordered_form *ordered = ordered_of(f, form);
         unsigned group = (unsigned)weir__part(value, ordered->groups, &rest);
@@ -1100,37 +1262,27 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     return false;
 }
 
-/* A key and a line in one of the spread forms. */
-HOT bool offer_spread_to(recent_filter *f, uint8_t *line, uint64_t value, bool marked,
-                         cpu_kind cpu) {
-    int grown;
-    const spread_form *form = &f->shape.spread[marked];
-    bool seen = offer_spread(form, line, value, marked, &f->state.rng, &grown, cpu);
-    f->state.books.held += (uint64_t)(int64_t)grown;
-    f->state.books.forgotten += (uint64_t)(int64_t)(!seen - grown);
+HOT bool offer_spread_to_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
+    bool grown, seen = offer_spread(&f->shape.spread, line, value, &f->state.rng, &grown, cpu);
+    f->state.books.held += grown;
+    f->state.books.forgotten += !seen & !grown;
     return seen;
 }
-HOT bool offer_unmarked_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
-    return offer_spread_to(f, line, value, false, cpu);
-}
-HOT bool offer_marked_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
-    return offer_spread_to(f, line, value, true, cpu);
-}
 
-NOT_HERE(bool, offer_unmarked, (recent_filter * f, uint8_t *line, uint64_t value),
-         (f, line, value, cpu))
-NOT_HERE(bool, offer_marked, (recent_filter * f, uint8_t *line, uint64_t value),
+NOT_HERE(bool, offer_spread_to, (recent_filter * f, uint8_t *line, uint64_t value),
          (f, line, value, cpu))
 
 /* A way for each form. */
-static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_ANY, MARKED_ANY,
+static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_ANY, CLOCKED_KEEP,
                                           SPREAD_ANY};
 
 /* A key and a line in the form of a way. */
 HOT bool offer_formed(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
-    if (ways[way].form == SPREAD) return CALL(offer_unmarked, cpu, (f, line, value));
-    if (ways[way].form == MARKED) return CALL(offer_marked, cpu, (f, line, value));
-    bool seen = offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
+    if (ways[way].form == SPREAD) return CALL(offer_spread_to, cpu, (f, line, value));
+    bool seen =
+        ways[way].form == CLOCKED
+            ? CALL(offer_clocked, cpu, (&f->shape, line, value, ways[way].front, ways[way].sweep))
+            : offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
     f->state.books.forgotten += !seen;
     return seen;
 }
@@ -1149,7 +1301,7 @@ HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsig
         else set_mark(line, remainder_at(first, field.width), field.mark);
         return true;
     }
-    unsigned full = form == MARKED ? shared->marked : shared->fair;
+    unsigned full = form == CLOCKED ? f->shape.clock.entries : shared->fair;
     if (n >= full && form != SHARED && CALL(convert, cpu, (f, line, form))) {
         offer_formed(f, line, way, value, cpu);
         return false;
@@ -1176,10 +1328,13 @@ NOT_HERE(bool, offer_long,
          (f, line, n, way, value, cpu))
 
 /* A line in another form than that of its way changes when a new key comes, and before it does,
- * so that the key is not lost again. */
+ * so that the key is not lost again. A clocked one becomes what it was, which is quick, and has
+ * room. */
 static __attribute__((noinline)) void change_form(recent_filter *f, uint8_t *line, unsigned way,
                                                   uint64_t value) {
-    if (!knows(f, line, value)) convert_any(f, line, ways[way].form);
+    bool clocked = form_of(&f->shape, read_code(line, &f->shape)) == CLOCKED;
+    unsigned form = clocked && f->shape.clock.as_shared ? SHARED : ways[way].form;
+    if (!knows(f, line, value)) convert_any(f, line, form);
 }
 
 /* A key and its line, which goes such a way when it is full. `value` is what is left of the
@@ -1209,26 +1364,47 @@ static void swap_books(recent_filter *f) {
 }
 
 static inline uint8_t *twin_of(const recent_filter *f, uint64_t number, unsigned way) {
-    return f->base.cells + (f->lines + number * WAYS + way) * LINE_BYTES;
+    return f->base.cells + (f->lines + number * TRIED + way - FIRST_TRIED) * LINE_BYTES;
 }
 
 /* The twins of a line get the same key; what they say is held against the winner's. */
-HOT void offer_twins_here(recent_filter *f, uint64_t number, uint64_t value, cpu_kind cpu) {
-    bool seen[WAYS], now;
+HOT void offer_twins_here(recent_filter *f, uint64_t number, uint64_t value, bool now,
+                          cpu_kind cpu) {
+    bool seen[WAYS];
     swap_books(f);
-    for (unsigned way = 0; way < WAYS; way++)
-        seen[way] = to_be_had(f, way) && offer_line(f, twin_of(f, number, way), way, value, cpu);
+    for (unsigned way = FIRST_TRIED; way < WAYS; way++)
+        seen[way] = to_be_had(f, way) &&
+                    offer_line(f, twin_of(f, number, way), way_in_use(f, way), value, cpu);
     swap_books(f);
-    now = seen[f->state.winner];
-    for (unsigned way = 0; way < WAYS; way++) {
+    if (f->state.winner >= FIRST_TRIED) now = seen[f->state.winner];
+    for (unsigned way = FIRST_TRIED; way < WAYS; way++) {
         f->state.won[way] += seen[way] & !now;
         f->state.lost[way] += !seen[way] & now;
     }
 }
 
+/* The rival of a line is like it until both are clocked. */
+HOT void offer_rival_here(recent_filter *f, uint64_t number, uint64_t value, bool seen,
+                          cpu_kind cpu) {
+    uint8_t *rival = f->base.cells + (f->lines + f->tried * TRIED + number) * LINE_BYTES;
+    uint8_t *line = f->base.cells + number * LINE_BYTES;
+    swap_books(f);
+    if (f->state.winner != CLOCKED_KEEP ||
+        form_of(&f->shape, read_code(line, &f->shape)) != CLOCKED) {
+        copy_line(f, rival, line);
+        swap_books(f);
+        return;
+    }
+    unsigned way = f->state.sweep ? CLOCKED_KEEP : CLOCKED_SWEEP;
+    bool rival_seen = offer_line(f, rival, way, value, cpu);
+    swap_books(f);
+    judge_rival(f, rival_seen, seen);
+}
+
 HOT void watch_here(recent_filter *f, uint64_t number, uint64_t hash, uint64_t value, bool seen,
                     cpu_kind cpu) {
-    if (number < f->tried) offer_twins_here(f, number, value, cpu);
+    if (number < f->tried) offer_twins_here(f, number, value, seen, cpu);
+    if (number < f->rivals) offer_rival_here(f, number, value, seen, cpu);
     count_watched(f, hash, seen);
 }
 
@@ -1239,38 +1415,46 @@ NOT_HERE(void, watch,
 /* Whether keys that were hit are hit more often than others. A hit on a key with a mark counts
  * by how many keys of the line have none, and the other way round: if all keys are alike both
  * sums grow alike. */
-static __attribute__((noinline)) void count_again(recent_filter *f, const uint8_t *line,
-                                                  uint64_t value) {
-    const shared_form *form = &f->shape.shared;
-    unsigned n = read_code(line, &f->shape), marks;
-    uint64_t rest;
-    unsigned list = (unsigned)weir__part(value, form->lists, &rest);
-    bool again;
-    if (n <= WORDS_MOST || n > form->marked) return;
-    if (n <= form->flat) {
-        unsigned found = match_tags(line, n, tag_of(form, list, rest), CPU_ANY);
-        if (!found) return;
-        again = get_flat_marks(line, n) & found;
-        marks = (unsigned)__builtin_popcount(get_flat_marks(line, n));
-    } else {
-        entry_field field = field_of(form, n, rest);
-        list_place place = find_list(line, &f->shape, header_words(&f->shape, n), list, CPU_ANY);
-        unsigned j = find_remainder(line, form, place, field);
-        if (j == place.length) return;
-        again = get_bits(line, remainder_at(place.first + j, field.width), 1);
-        marks = 0;
-        for (unsigned i = 0; i < n; i++)
-            marks += (unsigned)get_bits(line, remainder_at(i, field.width), 1);
-    }
+static void count_marked(recent_filter *f, unsigned n, unsigned marks, bool again) {
     f->state.hit_again += again ? n - marks : 0;
     f->state.hit_first += again ? 0 : marks;
+}
+
+static void tell_flat(recent_filter *f, const uint8_t *line, unsigned n, uint64_t tag) {
+    unsigned found = match_tags(line, n, tag, CPU_ANY), marks = get_flat_marks(line, n);
+    if (found && n > WORDS_MOST)
+        count_marked(f, n, (unsigned)__builtin_popcount(marks), marks & found);
+}
+
+static void tell_lists(recent_filter *f, const uint8_t *line, unsigned n, entry_field field,
+                       unsigned list) {
+    unsigned words = header_words(&f->shape, n), marks = 0;
+    list_place place = find_list(line, &f->shape, words, list, CPU_ANY);
+    unsigned j = find_remainder(line, &f->shape.shared, place, field);
+    if (j == place.length) return;
+    for (unsigned i = 0; i < n; i++)
+        marks += (unsigned)get_bits(line, remainder_at(i, field.width), 1);
+    count_marked(f, n, marks, get_bits(line, remainder_at(place.first + j, field.width), 1));
+}
+
+/* What the line of a key tells of the stream. */
+static __attribute__((noinline)) void tell(recent_filter *f, uint64_t number, uint64_t value) {
+    const uint8_t *line = f->base.cells + number * LINE_BYTES;
+    const shared_form *shared = &f->shape.shared;
+    unsigned n = read_code(line, &f->shape);
+    uint64_t rest;
+    unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
+    if (n <= shared->flat) tell_flat(f, line, n, tag_of(shared, list, rest));
+    else if (n <= shared->marked) tell_lists(f, line, n, field_of(shared, n, rest), list);
+    else if (form_of(&f->shape, n) == CLOCKED && !ways[way_of_line(f, number)].front)
+        tell_lists(f, line, f->shape.clock.entries, clock_field(&f->shape.clock, rest), list);
 }
 
 HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t hash, uint64_t value,
                    cpu_kind cpu) {
     uint8_t *line = cells + number * LINE_BYTES;
-    if (number < f->watched) count_again(f, line, value);
-    bool seen = offer_line(f, line, (unsigned)f->state.winner, value, cpu);
+    if (number < f->watched) tell(f, number, value);
+    bool seen = offer_line(f, line, way_of_line(f, number), value, cpu);
     count_distinct(&f->state.keys, hash, !seen);
     if (number < f->watched) CALL(watch, cpu, (f, number, hash, value, seen));
     return seen;
@@ -1389,14 +1573,14 @@ static void unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, li
 
 /* After a merge the twins are what their lines are. */
 static void match_twins(recent_filter *f) {
-    f->state.twin_books = new_books(f, f->tried * WAYS);
-    for (uint64_t i = 0; i < f->tried; i++)
-        for (unsigned way = 0; way < WAYS; way++) {
-            memcpy(twin_of(f, i, way), f->base.cells + i * LINE_BYTES, LINE_BYTES);
-            unsigned n = read_code(twin_of(f, i, way), &f->shape);
-            f->state.twin_books.spent += f->shape.shared.cost[n];
-            f->state.twin_books.held += n;
-        }
+    uint64_t of_ways = f->tried * TRIED;
+    swap_books(f);
+    for (uint64_t i = 0; i < twins(f); i++) {
+        uint64_t number = i < of_ways ? i / TRIED : i - of_ways;
+        copy_line(f, f->base.cells + (f->lines + i) * LINE_BYTES,
+                  f->base.cells + number * LINE_BYTES);
+    }
+    swap_books(f);
 }
 
 static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
@@ -1434,9 +1618,9 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
 
 /* Entries that the lines have room for, in the forms that they are in. */
 static double places(const recent_filter *f) {
-    const unsigned in_line[FORMS] = {
-        f->shape.shared.fair, ordered_of(f, ORDERED)->entries, ordered_of(f, PACKED)->entries,
-        spread_of(&f->shape, MARKED)->most, spread_of(&f->shape, SPREAD)->most};
+    const unsigned in_line[FORMS] = {f->shape.shared.fair, ordered_of(f, ORDERED)->entries,
+                                     ordered_of(f, PACKED)->entries, f->shape.clock.entries,
+                                     f->shape.spread.most};
     double sum = 0;
     for (unsigned form = 0; form < FORMS; form++)
         sum += (double)f->state.books.in_form[form] * in_line[form];
@@ -1493,7 +1677,7 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
                  "how much likelier a key that was hit comes again; 0: unknown", "%.2f",
                  known_skew(f));
     weir__detail(each, context, "way", "the way that full lines go", "%s",
-                 ways[f->state.winner].name);
+                 ways[way_in_use(f, (unsigned)f->state.winner)].name);
     weir__detail(each, context, "way_by", "what chose it", "%s",
                  f->state.decided ? "contest" : "stream");
     for (unsigned i = 0; i < FORMS; i++) {
@@ -1525,6 +1709,11 @@ static bool spread_is_sound(const uint8_t *line, const spread_form *form) {
            extra_at(form, extras) + singles * form->width <= LINE_BITS;
 }
 
+static bool clocked_is_sound(const recent_filter *f, const uint8_t *line, const clock_form *form) {
+    return form->entries && header_is_sound(f, line, form->entries) &&
+           get_hand(line, form) < form->entries;
+}
+
 static bool flat_is_sound(const shared_form *form, const uint8_t *line, unsigned n) {
     for (unsigned i = 0; i < n; i++)
         if (get_tag(line, n, i) >> (64 - form->list_bits) >= form->lists) return false;
@@ -1534,10 +1723,8 @@ static bool flat_is_sound(const shared_form *form, const uint8_t *line, unsigned
 static bool line_is_sound(const recent_filter *f, const uint8_t *line) {
     const shared_form *shared = &f->shape.shared;
     unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
-    if (is_spread(form)) {
-        const spread_form *spread = spread_of(&f->shape, form);
-        return spread->most && spread_is_sound(line, spread);
-    }
+    if (form == SPREAD) return f->shape.spread.most && spread_is_sound(line, &f->shape.spread);
+    if (form == CLOCKED) return clocked_is_sound(f, line, &f->shape.clock);
     if (form != SHARED) return ordered_of(f, form)->groups;
     return code <= shared->flat ? flat_is_sound(shared, line, code)
                                 : code <= shared->most && header_is_sound(f, line, code);
@@ -1564,7 +1751,7 @@ static weir_status check_lines(const recent_filter *f, uint64_t first, uint64_t 
         uint64_t cost = line_cost(f, read_code(line, &f->shape));
         found.spent += cost, found.held += line_entries(f, line);
         found.in_form[form_of(&f->shape, read_code(line, &f->shape))]++;
-        beyond += cost > f->fair ? cost - f->fair : 0;
+        beyond += beyond_fair(f, cost);
     }
     found.pool = count * (COST_ONE - f->fair) - beyond;
     return beyond <= count * (COST_ONE - f->fair) && memcmp(&found, books, sizeof found) == 0
@@ -1580,11 +1767,11 @@ static weir_status check(const weir_filter *base, weir_error *err) {
                           "make it again");
     if (f->base.windowed) return check_window(f, err);
     weir_status status = check_lines(f, 0, f->lines, &f->state.books, err);
-    if (status == WEIR_OK)
-        status = check_lines(f, f->lines, f->tried * WAYS, &f->state.twin_books, err);
+    if (status == WEIR_OK) status = check_lines(f, f->lines, twins(f), &f->state.twin_books, err);
     if (status != WEIR_OK) return status;
     bool sound = f->state.winner < WAYS && to_be_had(f, (unsigned)f->state.winner) &&
-                 f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST;
+                 f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST &&
+                 f->state.sweep <= 1;
     return sound ? WEIR_OK : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
 }
 

@@ -1,7 +1,7 @@
 /* recent_line.h - what one cache line of `recent` holds, in two forms.
  *
  * A line is 512 bits and stands in one of several forms; its first bits say which. Two
- * are here; recent_spread.h has a third, with marks or without, made of the same parts.
+ * are here; recent_spread.h and recent_clock.h have two more, made of the same parts.
  * Bits are numbered from the low bit of byte 0, so the picture is the same on
  * every machine.
  *
@@ -139,26 +139,38 @@ typedef struct {
 
 typedef struct {
     unsigned code;
-    unsigned mark;        /* 1: keys have marks; 0: they have none */
     unsigned lists;       /* Q' */
     unsigned finer;       /* Q' = Q 2^finer */
-    unsigned width;       /* of a remainder with its mark, */
+    unsigned width;       /* of a remainder, */
     unsigned extra_width; /* and with the number of its list before it */
     unsigned count_bits;  /* of the number of extras */
     unsigned map;         /* the bit at which the map begins, */
     unsigned extras;      /* and the extras */
     unsigned words;       /* that the map reaches into */
     unsigned most;        /* entries, at most; 0: not to be had */
-    uint64_t marks[8];    /* the bits that mark remainders */
     uint64_t cost;        /* of any line in this form */
 } spread_form;
+
+typedef struct {
+    unsigned entries;     /* n; 0: not to be had */
+    unsigned as_shared;   /* n, if a shared line of n is the same but for the code and the hand */
+    unsigned from_shared; /* the most entries of a shared line whose remainders are as long */
+    unsigned width;       /* of a remainder with its mark */
+    unsigned words;       /* that the header reaches into */
+    unsigned hand;        /* the bit at which the hand begins, */
+    unsigned hand_bits;   /* and its bits */
+    unsigned inverse;     /* of the width, for dividing by it */
+    uint64_t marks[8];    /* the bits that mark remainders */
+    uint64_t cost;
+} clock_form;
 
 /* The first bits of a line: n of a shared one, or one of the codes that follow. */
 typedef struct {
     unsigned code_bits;
-    unsigned code_ordered; /* the first of them; the last are the spread forms */
+    unsigned code_ordered; /* the first of them */
     shared_form shared;
-    spread_form spread[2]; /* without marks, and with them */
+    spread_form spread;
+    clock_form clock;
 } line_shape;
 
 /* ---- bits of a line ---- */
@@ -207,6 +219,13 @@ HOT uint64_t from_place(int x) {
     uint64_t all = ~UINT64_C(0);
     return x <= 0 ? all : x > 63 ? 0 : all << x;
 }
+HOT void clear_bits(uint8_t *line, unsigned from, unsigned to) {
+    for (unsigned k = from / 64; 64 * k < to; k++) {
+        uint64_t mask = from_place((int)from - 64 * (int)k) & ~from_place((int)to - 64 * (int)k);
+        put_word(line, k, get_word(line, k) & ~mask);
+    }
+}
+
 /* Move the bits [from, to) up, or down, by 1..63 places. */
 HOT void move_up(uint8_t *line, unsigned from, unsigned to, unsigned by) {
     if (from >= to) return;

@@ -1,5 +1,4 @@
-/* recent_spread.h - a full line of `recent` with one key in each of many lists, with marks for
- * those that were hit or without.
+/* recent_spread.h - a full line of `recent` with one key in each of many lists.
  *
  *     | code | x | map: Q' bits | extra 0, 1, ... x-1 | free | remainder n-1 ... 1 0 |
  *
@@ -11,12 +10,7 @@
  * let keys go anyway has no need: keys are let go so that lists have one each. With n of
  * Q' lists taken a key costs Q'/n - log2(Q'/n) bits on top of log2(1/e), 1.0 to 1.1 where
  * half of them are, if there are keys enough for that. Extras go first, the oldest before
- * others: without marks, a new key whose list is taken has to be hit as an extra to take it.
- *
- * Marks spend the bit that was saved on the order that counts on skewed streams: what came
- * twice stays, what came once makes room. The last bit of a remainder says that its key was
- * hit since the marks were wiped, and keys without it go first, extras before others. Once
- * all are marked the marks are wiped, so that what is no longer hit can go.
+ * others: a new key whose list is taken has to be hit as an extra to take it.
  *
  * Lists are those of the shared form cut into 2^finer each, and remainders that much
  * shorter, so a line loses nothing when it changes from one form to the other.
@@ -43,8 +37,7 @@ HOT unsigned extra_at(const spread_form *form, unsigned j) {
     return form->extras + j * form->extra_width;
 }
 
-/* The list of a key, as a bit of the line, and what stands for it in the list and beside,
- * without its mark. */
+/* The list of a key, as a bit of the line, and what stands for it in the list and beside. */
 typedef struct {
     unsigned bit;
     uint64_t remainder, extra;
@@ -52,7 +45,7 @@ typedef struct {
 
 HOT spread_key find_spread_key(const spread_form *form, uint64_t value) {
     uint64_t rest, list = weir__part(value, form->lists, &rest);
-    uint64_t remainder = rest >> (64 - form->width) & ~(uint64_t)form->mark;
+    uint64_t remainder = rest >> (64 - form->width);
     return (spread_key){form->map + (unsigned)list, remainder, list << form->width | remainder};
 }
 
@@ -61,17 +54,14 @@ HOT bool is_taken(const uint8_t *line, unsigned bit) { return line[bit / 8] >> b
 /* Whether the list of a key, which has so many others before it, holds the key. */
 HOT bool holds(const uint8_t *line, const spread_form *form, const spread_key *key, unsigned rank) {
     uint64_t holder = get_bits(line, place_in_body(rank, form->width), form->width);
-    unsigned same = (holder ^ key->remainder) <= form->mark;
-    return is_taken(line, key->bit) & same;
+    return is_taken(line, key->bit) & (holder == key->remainder);
 }
 
 /* The place of an extra, or their number if it is not there. */
 HOT unsigned find_extra(const uint8_t *line, const spread_form *form, unsigned extras,
                         uint64_t extra) {
     unsigned j = 0;
-    while (j < extras &&
-           (get_bits(line, extra_at(form, j), form->extra_width) ^ extra) > form->mark)
-        j++;
+    while (j < extras && get_bits(line, extra_at(form, j), form->extra_width) != extra) j++;
     return j;
 }
 
@@ -109,14 +99,6 @@ HOT void exchange_single(uint8_t *line, const spread_form *form, unsigned out, u
                key->remainder, cpu);
 }
 
-/* One list less. */
-HOT void drop_single(uint8_t *line, const spread_form *form, unsigned singles, unsigned out,
-                     cpu_kind cpu) {
-    unsigned width = form->width, bit = single_bit(line, form, out, cpu);
-    line[bit / 8] &= (uint8_t) ~(1u << bit % 8);
-    move_up(line, LINE_BITS - singles * width, remainder_at(out, width), width);
-}
-
 /* An extra that was hit takes its list; what held it is an extra now. */
 HOT void swap_extra(uint8_t *line, const spread_form *form, unsigned extras, unsigned j,
                     unsigned rank, const spread_key *key, cpu_kind cpu) {
@@ -149,8 +131,8 @@ HOT bool has_room(const uint8_t *line, const spread_form *form, unsigned singles
 
 /* A new key in a line that has no room for it: the oldest extra goes, or what holds the key's
  * list, or any other. */
-HOT void enter_plain(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
-                     unsigned rank, const spread_key *key, uint64_t *rng, cpu_kind cpu) {
+HOT void enter_full(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
+                    unsigned rank, const spread_key *key, uint64_t *rng, cpu_kind cpu) {
     if (extras) {
         drop_extra(line, form, extras, 0);
         add_key(line, form, singles, extras - 1, rank, key, cpu);
@@ -162,116 +144,25 @@ HOT void enter_plain(uint8_t *line, const spread_form *form, unsigned singles, u
     }
 }
 
-/* ---- marks ---- */
-
-/* The marks of so many singles that stand in word k. */
-HOT uint64_t marks_in(const spread_form *form, unsigned singles, unsigned k) {
-    return form->marks[k] & from_place((int)(LINE_BITS - singles * form->width) - 64 * (int)k);
-}
-
-HOT void wipe_marks(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras) {
-    for (unsigned k = 0; k < 8; k++)
-        put_word(line, k, get_word(line, k) & ~marks_in(form, singles, k));
-    for (unsigned j = 0; j < extras; j++) put_bits(line, extra_at(form, j), 1, 0);
-}
-
-/* The oldest extra without a mark, or their number if there is none. */
-HOT unsigned unmarked_extra(const uint8_t *line, const spread_form *form, unsigned extras) {
-    unsigned j = 0;
-    while (j < extras && get_bits(line, extra_at(form, j), 1)) j++;
-    return j;
-}
-
-/* Any other key without a mark, from a random place on, or their number if there is none. */
-HOT unsigned unmarked_single(const uint8_t *line, const spread_form *form, unsigned singles,
-                             uint64_t dice) {
-    unsigned bits = singles * form->width;
-    unsigned start = LINE_BITS - bits + (unsigned)weir__scale(dice, bits), k = start / 64;
-    uint64_t from = ~low_mask(start % 64);
-    for (unsigned turn = 0; turn <= 8; turn++) {
-        uint64_t unmarked = ~get_word(line, k) & marks_in(form, singles, k) & from;
-        if (unmarked)
-            return (LINE_BITS - 64 * k - (unsigned)__builtin_ctzll(unmarked)) / form->width - 1;
-        from = ~UINT64_C(0);
-        k = (k + 1) % 8;
-    }
-    return singles;
-}
-
-/* A new key whose list is held by a marked one becomes an extra, for which keys without a mark
- * make room as long as there are any. Returns by how much the number of entries has grown, which
- * may be less than 0. */
-HOT int enter_beside(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
-                     const spread_key *key, uint64_t *rng, cpu_kind cpu) {
-    int grown = 1;
-    if (extras == most_extras(form)) drop_extra(line, form, extras--, 0), grown--;
-    while (!has_room(line, form, singles, extras, key)) {
-        unsigned out = unmarked_single(line, form, singles, weir__rng_next(rng));
-        if (out == singles) {
-            unsigned rank = entries_before(line, form->map, form->words, key->bit);
-            wipe_marks(line, form, singles, extras);
-            enter_plain(line, form, singles, extras, rank, key, rng, cpu);
-            return grown - 1;
-        }
-        drop_single(line, form, singles--, out, cpu), grown--;
-    }
-    add_extra(line, form, extras, key->extra);
-    return grown;
-}
-
-/* A new key in a line with marks that has no room for it: what goes has no mark. Returns the
- * same. */
-HOT int enter_marked(uint8_t *line, const spread_form *form, unsigned singles, unsigned extras,
-                     unsigned rank, const spread_key *key, uint64_t *rng, cpu_kind cpu) {
-    unsigned extra = unmarked_extra(line, form, extras), at = place_in_body(rank, form->width);
-    if (extra < extras) {
-        drop_extra(line, form, extras, extra);
-        add_key(line, form, singles, extras - 1, rank, key, cpu);
-        return 0;
-    }
-    if (is_taken(line, key->bit)) {
-        if (get_bits(line, at, 1)) return enter_beside(line, form, singles, extras, key, rng, cpu);
-        put_bits(line, at, form->width, key->remainder);
-        return 0;
-    }
-    unsigned out = unmarked_single(line, form, singles, weir__rng_next(rng));
-    if (out < singles) {
-        exchange_single(line, form, out, rank, key, cpu);
-        return 0;
-    }
-    wipe_marks(line, form, singles, extras);
-    enter_plain(line, form, singles, extras, rank, key, rng, cpu);
-    return 0;
-}
-
 /* ---- offering a key ---- */
 
-/* Returns whether the key was there; `grown` is by how much the number of entries grew. */
-HOT bool offer_spread(const spread_form *form, uint8_t *line, uint64_t value, bool marked,
-                      uint64_t *rng, int *grown, cpu_kind cpu) {
+/* Returns whether the key was there; `grown` says whether there is one entry more. */
+HOT bool offer_spread(const spread_form *form, uint8_t *line, uint64_t value, uint64_t *rng,
+                      bool *grown, cpu_kind cpu) {
     spread_key key = find_spread_key(form, value);
     unsigned rank = entries_before(line, form->map, form->words, key.bit);
     unsigned extras = count_extras(line, form);
-    *grown = 0;
-    if (holds(line, form, &key, rank)) {
-        if (marked) set_mark(line, remainder_at(rank, form->width), 1);
-        return true;
-    }
+    *grown = false;
+    if (holds(line, form, &key, rank)) return true;
     unsigned j = find_extra(line, form, extras, key.extra);
     if (j < extras) {
-        if (marked) set_mark(line, extra_at(form, j), 1);
-        else swap_extra(line, form, extras, j, rank, &key, cpu);
+        swap_extra(line, form, extras, j, rank, &key, cpu);
         return true;
     }
     unsigned singles = count_singles(line, form);
-    if (has_room(line, form, singles, extras, &key)) {
-        add_key(line, form, singles, extras, rank, &key, cpu);
-        *grown = 1;
-    } else if (marked) {
-        *grown = enter_marked(line, form, singles, extras, rank, &key, rng, cpu);
-    } else {
-        enter_plain(line, form, singles, extras, rank, &key, rng, cpu);
-    }
+    *grown = has_room(line, form, singles, extras, &key);
+    if (*grown) add_key(line, form, singles, extras, rank, &key, cpu);
+    else enter_full(line, form, singles, extras, rank, &key, rng, cpu);
     return false;
 }
 

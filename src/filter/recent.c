@@ -6,14 +6,14 @@
  *            answers are exact), then shorter and shorter as keys come in, and
  *            only when the false positive rate allows no shorter does a key have
  *            to go for each one that comes. How a full line keeps its keys in order
- *            and which one goes is settled by a contest between seven ways.
+ *            and which one goes is read off the stream, and settled by a contest.
  * Parameters L lines, e the bound on false positives. For each e the shape of a
  *            line is planned by search; see the table below.
  * Error      false positives: at most e for the next new key, at any instant.
  *            False negatives: none while keys fit; then as few as we know how.
  * Cost       one line per key; a batch asks for its lines ahead.
- * Layout     recent_line.h and recent_spread.h have the forms of a line, bit by bit; with
- *            `window` the lines are those of recent_window.c.
+ * Layout     recent_line.h, recent_clock.h and recent_spread.h have the forms of a line, bit
+ *            by bit; with `window` the lines are those of recent_window.c.
  *
  * The bound. A key's line and its value in the line are independent and uniform, so
  * a new key is called SEEN with a probability that is the mean over all lines of
@@ -27,15 +27,15 @@
  * that sum.
  *
  * Capacity. The shared form pays r + 1 + Q/n bits a key where log2(1/e) are needed:
- * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A spread line pays about one less, which
- * marks take back, and an ordered group of s slots log2(s). Keys in a line, beside the
+ * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A clocked line pays one more, a spread one
+ * about one less, and an ordered group of s slots log2(s). Keys in a line, beside the
  * oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
  *
- *     e        flat   then cut at   full  marked  spread  ordered    packed     oracle  limit
- *     10%      8  15  18  31  75      94      93     102  101 in 32  126 in 79    96.2  154.1
- *     1%       8  15  20  33  50      57      56      66   56 in 13   72 in 57    59.2   77.1
- *     0.1%     8  15  23  38          42      41      45   42 in 11   50 in 49    42.8   51.4
- *     0.0001%  8  15  21              23      22      24   23 in 6    25 in 24    23.3   25.7
+ *     e        flat   then cut at   full  clocked  spread  ordered    packed     oracle  limit
+ *     10%      8  15  18  31  75      94       74     102  101 in 32  126 in 79    96.2  154.1
+ *     1%       8  15  20  33  50      57       49      66   56 in 13   72 in 57    59.2   77.1
+ *     0.1%     8  15  23  38          42       38      45   42 in 11   50 in 49    42.8   51.4
+ *     0.0001%  8  15  21              23       21      24   23 in 6    25 in 24    23.3   25.7
  *
  * With 60% of the memory at 64 bits a key a line has 4.8 keys on average and more
  * than 15 with probability 5e-5; up to 8 they match by chance at 2^-53 each, up to 15
@@ -50,31 +50,33 @@
  * fresh one (at-least-once delivery is like that), nothing deserves such protection:
  * then new keys enter at the front, and what goes is what came first.
  *
- * A marked line knows which keys were hit, and lets others go; a spread one has the most
- * keys of all forms that nothing is lost to. Marks are made long before: from WORDS_MOST keys on
- * to the last cut a line has bits for them, so one that turns into a marked line knows what was
- * hit before.
- *
- * Seven ways compete: shared lines entered behind the first or at the front, ordered
- * groups entered in the middle or at the front, packed groups, mostly of one slot, marked
- * lines and spread ones. Spread lines win when keys are all alike, packed ones when they are
- * also very many; marked ones on skewed streams, shared ones on some when keys nearly fit, and
- * ordered ones where recency counts.
+ * A clocked line knows which keys were hit, and its hand goes round and takes the others in
+ * turn; it may keep marks until all keys have one, or wipe those that it passes, or give new
+ * keys one too. A spread line has the most keys of all forms that nothing is lost to. Marks are
+ * made long before lines are full: from WORDS_MOST keys on to the last cut there are bits for
+ * them, so a line that turns into a clocked one knows what was hit before, and nothing but its
+ * code has to change.
  *
  * What to begin with is read off the stream, in some lines that are watched. Their marks tell
  * how much likelier a key that was hit is to come again than another, the skew. If it is about
- * 1, keys are alike, and lines are spread; if it is more, they are marked, the sooner the more
- * it is and the smaller a part of a key a mark is; where repeats are rare and a key that was hit
- * is done, new keys enter at the front, and in groups from FRONT_FROM on, since these forget in
- * order. A change of form costs what a line has learned, so the first choice matters.
+ * 1, keys are alike, and lines are spread, or packed if there are very many; if it is more, they
+ * are clocked, the sooner the more it is and the smaller a part of a key a mark is. Where repeats
+ * are rare, or a key that was hit is done, keys go in the order in which they came: new ones
+ * enter at the front of their lists, and then with a mark that the hand wipes as it passes, so
+ * that all of them live from one visit to the next but one. Groups do that worse, but in half the
+ * time, so they do it in large filters. A change of form costs what a line has learned, so the
+ * first choice matters.
  *
- * From CONTEST_FROM keys for each place on the contest decides. Some lines have twins, one for
- * each way, which get the same keys and give no verdicts. Where what two of them say differs
- * one knew better, and if both ways are equally good either is as likely to: the lead of one
- * is the difference in units of the square root of their number. Below that, forms with many
- * places are always ahead, which says nothing of what comes. When the lead is SURE, lines
- * follow, each when it next misses. Streams change: older verdicts count half, and half again.
- * Small filters have no twins.
+ * Whether marks are kept or swept is told by rivals: some clocked lines have one that does the
+ * other thing, gets the same keys and gives no verdicts. Where what two of them say differs one
+ * knew better, and if both are equally good either is as likely to: the lead of one is the
+ * difference in units of the square root of their number. To sweep is better where keys are in
+ * fashion for a while, to keep where they always come as often.
+ *
+ * From CONTEST_FROM keys for each place on all ways of full lines compete likewise: some lines
+ * have twins, one for each way. Below that, forms with many places are always ahead, which says
+ * nothing of what comes. When the lead is SURE, lines follow, each when it next misses. Streams
+ * change: older verdicts count half, and half again. Small filters have no twins.
  *
  * One line for each key has its price. Lines get unequally many keys, so while keys
  * just about fit some lines overflow and others have room: Pr[Poisson(m) > c] of them
@@ -86,7 +88,10 @@
  * form. In an ordered group a key that is never hit lives until s - enter more have
  * come to its group: (s - enter) G L keys on average, negative binomial, so its
  * relative spread is 1 / sqrt(s - enter). A key seen again at a distance of d keys is
- * still known with probability Pr[Bin(d, 1/(G L)) < s - enter].
+ * still known with probability Pr[Bin(d, 1/(G L)) < s - enter]. In a clocked line of n keys all
+ * of which came with a mark the hand goes round once in 2n/3 new keys, and finds a key at its
+ * second visit: it lives between 2n/3 and 4n/3 keys of its line, so its relative spread is
+ * 1 / sqrt(27), where a group of 27 slots would be needed for as little.
  *
  * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter, AHEAD, and
  * all that is said of streams and of the contest below.
@@ -175,7 +180,7 @@ static const struct {
 #define FRONT_FROM 1.3    /* or by groups, which both forget in order, */
 #define FEW_WIDE_FROM 1.9 /* remainders of few bits are worth spreading, */
 #define CONTEST_FROM 2.5  /* the contest decides, */
-#define MARKED_BLIND 2.0  /* a stream is worth marks if it may be skewed, */
+#define MARKED_BLIND 2.3  /* a stream is worth marks if it may be skewed, */
 #define MARKED_SOON 0.5   /* if it is, at least this, and */
 #define MARKED_FROM 800   /* this over the bits of a key and the third power of the skew, */
 #define ORDERED_SOON 1    /* a much skewed one is worth ordered groups where there are no marks, */

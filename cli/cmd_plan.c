@@ -534,7 +534,7 @@ static const opt_section plan_sections[] = {
      "\n"
      "Usable is what keeps `--fpr` to the end of the stream, with a twentieth more keys than "
      "expected. Of these the one with the fewest false negatives is recommended, and `recent` "
-     "where it is as good within 2%."},
+     "where it is as good within 5%."},
     {"JSON",
      "= version, fpr\nthe version of weir, and the bound asked for\n\n"
      "= stream\n`assumed`, `records`, `distinct`, `window_records`, `window_seconds`, `rate`: what "

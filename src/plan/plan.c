@@ -38,7 +38,7 @@
 enum { MEMORY_LEAST = 1024, CALIBRATE_MOST = 64 << 20, BATCH = 1024 };
 #define MEMORY_MOST (UINT64_C(1) << 40)
 #define PRECISION 1.03      /* of a memory or window that is searched for */
-#define CLOSE 1.02          /* as good: within 2%, */
+#define CLOSE 1.05          /* as good: within 5%, */
 #define CLOSE_POINTS 0.0005 /* or this */
 #define BOUND_NOISE 1.1     /* a stated rate may be estimated from the fill */
 #define DISTINCT_MOST 0.9   /* of the records; above, count repeats, not what is left */

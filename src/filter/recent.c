@@ -1083,12 +1083,11 @@ HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
     return true;
 }
 
-/* A line becomes what another is. */
+/* A line becomes what another is, if the budget allows it. */
 static void copy_line(recent_filter *f, uint8_t *line, const uint8_t *from) {
     unsigned old = read_code(line, &f->shape), new = read_code(from, &f->shape);
+    if (!pay(f, line_cost(f, old), line_cost(f, new))) return;
     f->state.books.held += (uint64_t)line_entries(f, from) - line_entries(f, line);
-    f->state.books.spent += line_cost(f, new) - line_cost(f, old);
-    f->state.books.pool += beyond_fair(f, line_cost(f, old)) - beyond_fair(f, line_cost(f, new));
     f->state.books.in_form[form_of(&f->shape, old)]--;
     f->state.books.in_form[form_of(&f->shape, new)]++;
     memcpy(line, from, LINE_BYTES);

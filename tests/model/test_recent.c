@@ -425,6 +425,23 @@ static void rivals_tell_what_counts(void **unused) {
     }
 }
 
+/* Twins and rivals keep to a budget of their own, whatever the lines are that they take after:
+ * where keys just about fit some of these cost more than their share. */
+static void rivals_keep_to_their_budget(void **unused) {
+    (void)unused;
+    for (unsigned seed = 0; seed < 40; seed++) {
+        recent_filter *f = make_recent(384 << 10, seed % 2 ? 0.1 : 0.00001, seed);
+        uint64_t room = f->lines * f->shape.shared.fair;
+        assert_true(f->rivals >= 20);
+        for (uint64_t i = 0; i < room * 5 / 4; i++) {
+            offer_hash(f, test_word(89 + seed, i));
+            if (i % (room / 8) == 0) assert_sound(f);
+        }
+        assert_sound(f);
+        free_recent(f);
+    }
+}
+
 /* A skewed stream, for which lines are clocked, and then one whose keys come twice and are done,
  * for which marks are worse than nothing. The contest finds out: it leads away from them, and
  * fewer repeats are missed than without it. */
@@ -933,6 +950,7 @@ int main(void) {
         cmocka_unit_test(rare_repeats_are_kept_in_order),
         cmocka_unit_test(rare_repeats_of_the_same_keys_are_told),
         cmocka_unit_test(rivals_tell_what_counts),
+        cmocka_unit_test(rivals_keep_to_their_budget),
         cmocka_unit_test(contest_replaces_what_no_longer_wins),
         cmocka_unit_test(every_group_is_sound),
         cmocka_unit_test(offered_keys_are_known),

@@ -167,7 +167,12 @@ static weir_status read_fields(block_reader *r, weir__reader *fields, const weir
     uint64_t probe = weir__take64(fields);
     for (size_t i = 0; i < 2; i++) *image->totals[i] = weir__take64(fields);
     uint32_t words = weir__take32(fields);
-    if (words != image->word_count) return corrupt(r, "the state has the wrong length");
+    if (words != image->word_count) /* the checksum was right */
+        return weir__fail(
+            r->err, WEIR_ERR_UNSUPPORTED, (int64_t)r->at,
+            "'%.200s' was written by another version of weir: %u words of state, where "
+            "this one keeps %u; make it again",
+            r->path, (unsigned)words, (unsigned)image->word_count);
     for (uint32_t i = 0; i < words; i++) image->words[i] = weir__take64(fields);
     uint64_t cells = weir__take64(fields);
     if (fields->failed || fields->at != fields->end)

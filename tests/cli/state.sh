@@ -36,7 +36,7 @@ run dedup --state j.weir --memory 1M --format json one
 is failed-first-code 2 $rc
 [[ ! -e j.weir && ! -e j.weir.lock ]] && ok failed-first-no-state || no failed-first-no-state "$(ls -A)"
 
-# damaged, cut, newer, none at all
+# damaged, cut, newer, of another version, none at all
 head -c 100 s.weir >cut.weir
 trouble_like truncated "dedup: *cut.weir*" dedup --state cut.weir one
 byte=$(od -An -tu1 -j60 -N1 s.weir)
@@ -44,10 +44,12 @@ cp s.weir bad.weir; printf "\\$(printf %o $((byte ^ 255)))" | dd of=bad.weir bs=
 trouble_like corrupt "dedup: *bad.weir*" dedup --state bad.weir one
 cp s.weir newer.weir; printf '\377' | dd of=newer.weir bs=1 seek=8 conv=notrunc 2>/dev/null
 trouble_like newer "dedup: *newer.weir*newer weir*" dedup --state newer.weir one
+cp "$here/../golden/recent-before.snapshot" other.weir
+trouble_like another-version "dedup: *other.weir*another version of weir*" dedup --state other.weir one
 : >empty.weir; trouble_like empty "dedup: 'empty.weir' is not a weir snapshot" dedup --state empty.weir one
 mkdir d.weir; trouble_like directory "dedup: *d.weir*" dedup --state d.weir one
 trouble_like no-directory "dedup: cannot create 'nowhere/s.weir.lock': No such file or directory" dedup --state nowhere/s.weir one
-for f in cut bad newer empty; do [[ -e $f.weir.lock ]] && no "lock-left-$f" "yes"; done; ok no-locks-left
+for f in cut bad newer other empty; do [[ -e $f.weir.lock ]] && no "lock-left-$f" "yes"; done; ok no-locks-left
 
 # two runs on one state file
 mkfifo pipe

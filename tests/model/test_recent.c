@@ -467,6 +467,7 @@ static void contest_replaces_what_no_longer_wins(void **unused) {
         printf("# %s by %s\n", ways[f->state.winner].name, f->state.decided ? "contest" : "stream");
         assert_int_equal(f->state.decided, contest);
         if (contest) assert_int_equal(f->state.winner, CLOCKED_FRONT);
+        assert_true(f->state.winner != CLOCKED_KEEP); /* which is known to be worth nothing */
         if (contest) assert_sound(f);
         free_recent(f);
     }

@@ -63,8 +63,9 @@
  * are clocked, the sooner the more it is and the smaller a part of a key a mark is. Where repeats
  * are rare, or a key that was hit is done, keys go in the order in which they came: new ones
  * enter at the front of their lists, and then with a mark that the hand wipes as it passes, so
- * that all of them live from one visit to the next but one. Groups do that worse, but in half the
- * time, so they do it in large filters. A change of form costs what a line has learned, so the
+ * that all of them live from one visit to the next but one. If repeats are very rare the younger
+ * half of a line has marks as soon as it is full, so that the hand begins with the older one.
+ * Groups do that worse, but in half the time, so they do it in large filters. A change of form costs what a line has learned, so the
  * first choice matters.
  *
  * Whether marks are kept or swept is told by rivals: some clocked lines have one that does the
@@ -168,6 +169,7 @@ static const struct {
 
 /* What a stream is like: see "what to begin with". */
 #define RARE 8u          /* fewer than one hit in so many verdicts */
+#define VERY_RARE 32u    /* so few that keys had better go in the order in which they came */
 #define ONCE_MORE 2.5    /* hits for each key that is hit */
 #define SPENT 0.5        /* skew of a stream in which a key that was hit is done, */
 #define SKEWED 1.5       /* of one whose keys are no longer alike, */
@@ -176,7 +178,7 @@ static const struct {
 #define WIDE 5u          /* bits of a key in a marked line, for marks to be worth one */
 #define SPREAD_MORE 1.05 /* places for each of the shared form, for spread lines to be better */
 /* Keys for each place from which on */
-#define FRONT_SOON 1.0    /* rare repeats are best known by a hand that goes round, */
+#define FRONT_SOON 0.8    /* rare repeats are best known by a hand that goes round, */
 #define FRONT_FROM 1.3    /* or by groups, which both forget in order, */
 #define FEW_WIDE_FROM 1.9 /* remainders of few bits are worth spreading, */
 #define CONTEST_FROM 2.5  /* the contest decides, */
@@ -452,6 +454,7 @@ static void plan_clock(line_shape *shape, double eps) {
         if (n == 0 || form.hand + form.hand_bits + n * form.width <= LINE_BITS) break;
     }
     form.entries = n > shared->flat && form.width <= WIDTH_MAX ? n : 0;
+    form.young = n / 2;
     form.words = (form.hand + 63) / 64;
     for (unsigned i = 0; i < n; i++) {
         unsigned bit = remainder_at(i, form.width);
@@ -630,6 +633,11 @@ static double known_skew(const recent_filter *f) {
     return again + first > (double)ENOUGH * f->shape.shared.fair ? again / (first + 1) : 0;
 }
 
+/* Than one in so many verdicts. */
+HOT bool repeats_are_fewer(const recent_filter *f, uint64_t one_in) {
+    return f->state.hits * one_in <= f->state.hits + f->state.misses;
+}
+
 static unsigned way_for_alike(const recent_filter *f, double crowd) {
     bool short_ones = f->shape.spread.width < 4;
     if (crowd > PACKED_FROM) return PACKED_ANY;
@@ -662,12 +670,13 @@ static unsigned way_in_order(const recent_filter *f, double crowd) {
 }
 
 /* The way to begin with, before the contest has anything to say. Where repeats are rare and no
- * more is known, keys that were hit may well be done. */
+ * more is known, keys that were hit may well be done; where they are very rare, they are not what
+ * counts before there is a contest. */
 static unsigned likely_way(const recent_filter *f) {
-    uint64_t hits = f->state.hits, verdicts = hits + f->state.misses;
     double crowd = crowding(f), skew = known_skew(f);
-    bool once = (double)hits <= ONCE_MORE * distinct(&f->state.keys_hit);
-    bool spent = skew > 0 ? skew <= SPENT : once && hits * RARE <= verdicts;
+    bool once = (double)f->state.hits <= ONCE_MORE * distinct(&f->state.keys_hit);
+    bool spent = skew > 0 ? skew <= SPENT : once && repeats_are_fewer(f, RARE);
+    spent |= crowd < CONTEST_FROM && repeats_are_fewer(f, VERY_RARE);
     if (spent) return way_in_order(f, crowd);
     if (skew == 0 && !once) return crowd > MARKED_BLIND ? way_of_hits(f) : SHARED_BEHIND;
     return skew < SKEWED ? way_for_alike(f, crowd) : way_for_skewed(f, crowd, skew);
@@ -743,7 +752,9 @@ static inline unsigned way_in_use(const recent_filter *f, unsigned way) {
 /* The way of a line. Where new keys have marks some lines go on to tell hits by them. */
 static inline unsigned way_of_line(const recent_filter *f, uint64_t number) {
     unsigned way = (unsigned)f->state.winner;
-    return way_in_use(f, way == CLOCKED_FRONT && number < f->telling ? CLOCKED_KEEP : way);
+    if (number < f->telling)
+        way = way == CLOCKED_FRONT ? CLOCKED_KEEP : way == SHARED_FRONT ? SHARED_BEHIND : way;
+    return way_in_use(f, way);
 }
 
 /* Clocked lines have rivals that do the other thing with marks, which is better if these know
@@ -1124,6 +1135,13 @@ HOT bool offer_ordered(const ordered_form *form, uint8_t *line, uint64_t value, 
     return offer_group(form, line, group, rest >> (64 - form->bits), cpu);
 }
 
+/* Where keys are to go in order, those of the second half that a line gets have a mark when it
+ * fills, so that the hand takes the others first. The one that it outgrew being flat with has none.
+ */
+HOT unsigned is_young(const recent_filter *f, unsigned n, bool front) {
+    return front & (n >= f->shape.clock.young) & repeats_are_fewer(f, VERY_RARE);
+}
+
 /* A new key in a shared line: room is made by shortening as long as the rate
  * allows, then by letting the last entry of some list go. */
 HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned n, list_place place,
@@ -1133,7 +1151,8 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
     if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != form->width[n]) CALL(shorten, cpu, (form, line, n));
         entry_field field = field_of(form, n + 1, rest);
-        insert_entry(line, &f->shape, words, n, field.width, place.head, at, field.bits, cpu);
+        uint64_t entry = field.bits | (field.mark & is_young(f, n, front));
+        insert_entry(line, &f->shape, words, n, field.width, place.head, at, entry, cpu);
         write_code(line, &f->shape, n + 1);
         f->state.books.held++;
         return;
@@ -1247,7 +1266,7 @@ NOT_HERE(void, outgrow,
          (f, line, n, list, rest, cpu))
 
 HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
-                    cpu_kind cpu) {
+                    bool front, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     uint64_t tag = tag_of(form, list, rest);
     unsigned found = match_tags(line, n, tag, cpu);
@@ -1263,6 +1282,7 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     }
     put_tag(line, n, tag);
     line[0] = (uint8_t)(n + 1);
+    add_flat_marks(line, n, is_young(f, n, front) << n);
     return false;
 }
 
@@ -1358,7 +1378,7 @@ HOT bool offer_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t valu
                                         : CALL(offer_long, cpu, (f, line, code, way, value));
     uint64_t rest;
     unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
-    return offer_flat(f, line, code, list, rest, cpu);
+    return offer_flat(f, line, code, list, rest, ways[way].front, cpu);
 }
 
 static void swap_books(recent_filter *f) {
@@ -1441,16 +1461,18 @@ static void tell_lists(recent_filter *f, const uint8_t *line, unsigned n, entry_
     count_marked(f, n, marks, get_bits(line, remainder_at(place.first + j, field.width), 1));
 }
 
-/* What the line of a key tells of the stream. */
+/* What the line of a key tells of the stream, unless marks stand for something else there. */
 static __attribute__((noinline)) void tell(recent_filter *f, uint64_t number, uint64_t value) {
     const uint8_t *line = f->base.cells + number * LINE_BYTES;
     const shared_form *shared = &f->shape.shared;
     unsigned n = read_code(line, &f->shape);
+    bool front = ways[way_of_line(f, number)].front;
     uint64_t rest;
+    if (is_young(f, n, front)) return;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
     if (n <= shared->flat) tell_flat(f, line, n, tag_of(shared, list, rest));
     else if (n <= shared->marked) tell_lists(f, line, n, field_of(shared, n, rest), list);
-    else if (form_of(&f->shape, n) == CLOCKED && !ways[way_of_line(f, number)].front)
+    else if (form_of(&f->shape, n) == CLOCKED && !front)
         tell_lists(f, line, f->shape.clock.entries, clock_field(&f->shape.clock, rest), list);
 }
 

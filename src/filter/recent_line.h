@@ -155,6 +155,7 @@ typedef struct {
     unsigned entries;     /* n; 0: not to be had */
     unsigned as_shared;   /* n, if a shared line of n is the same but for the code and the hand */
     unsigned from_shared; /* the most entries of a shared line whose remainders are as long */
+    unsigned young;       /* keys from which on new ones may be young; see is_young() */
     unsigned width;       /* of a remainder with its mark */
     unsigned words;       /* that the header reaches into */
     unsigned hand;        /* the bit at which the hand begins, */

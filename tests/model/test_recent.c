@@ -175,6 +175,29 @@ static void marks_are_kept_from_the_start(void **unused) {
     assert_true(lists > 50 && halves > 20);
 }
 
+/* Where keys are to go in order, the younger half of a line has a mark, as far as there are
+ * marks, but for the key that it outgrew being flat with; none has where repeats are less rare. */
+static void young_keys_have_marks(void **unused) {
+    (void)unused;
+    for (double rate = 1e-4; rate > 1e-10; rate *= 0.3)
+        for (unsigned rare = 0; rare < 2; rare++) {
+            recent_filter *f = make_recent(1024, rate, 5);
+            unsigned entries = f->shape.clock.entries, young = f->shape.clock.young, expected = 0;
+            line_content content;
+            f->state.hits = rare ? 1 : 2, f->state.misses = VERY_RARE - 1;
+            for (unsigned n = 0; n < entries; n++) {
+                bool has_none = n <= WORDS_MOST || n == f->shape.shared.flat;
+                expected += rare && n >= young && !has_none;
+                assert_false(offer_to_line(f, f->base.cells, SHARED_FRONT, test_word(71, n)));
+            }
+            assert_true(convert_any(f, f->base.cells, CLOCKED));
+            read_line(f, f->base.cells, CLOCKED, &content);
+            for (unsigned i = 0; i < entries; i++) assert_int_equal(content.mark[i], i < expected);
+            assert_true(!rare || expected >= entries / 4);
+            free_recent(f);
+        }
+}
+
 /* What a clocked line holds, without its bits: entries in their order, and the hand. */
 typedef struct {
     struct {
@@ -379,24 +402,68 @@ static void rare_repeats_are_kept_in_order(void **unused) {
     free_recent(f);
 }
 
+/* Very few repeats, of keys that came lately: while the first lines have to let keys go, what came
+ * first goes first, as it has no mark. */
+static void what_came_first_goes_first(void **unused) {
+    (void)unused;
+    uint64_t missed[2] = {0}, repeats = 0;
+    for (unsigned young = 0; young < 2; young++) {
+        recent_filter *f = make_recent(1 << 20, 0.000001, 6);
+        uint64_t room = f->lines * f->shape.shared.fair;
+        if (!young) f->shape.clock.young = ENTRIES_MAX + 1;
+        f->telling = 0; /* where marks are for hits */
+        for (uint64_t i = 0; i < 3 * room / 2; i++) {
+            offer_hash(f, test_word(84, i));
+            if (i < room / 4 || i % 50) continue;
+            repeats++, missed[young] += !offer_hash(f, test_word(84, i - room / 4));
+        }
+        assert_int_equal(f->state.winner, CLOCKED_FRONT);
+        assert_sound(f);
+        free_recent(f);
+    }
+    printf("# of %llu repeats %llu missed, %llu without marks\n", (unsigned long long)repeats / 2,
+           (unsigned long long)missed[1], (unsigned long long)missed[0]);
+    assert_true(missed[0] > 100 && missed[1] < missed[0] * 2 / 3);
+}
+
 /* Few repeats, but the same keys come again and again: that is told by the lines in which marks
- * are for hits alone, and new keys no longer have one. */
+ * are for hits alone, and new keys no longer have one. If they are very few, only once keys press.
+ */
 static void rare_repeats_of_the_same_keys_are_told(void **unused) {
     (void)unused;
-    for (unsigned told = 0; told < 2; told++) {
+    for (unsigned told = 0; told < 3; told++) {
+        bool very = told == 2;
         recent_filter *f = make_recent(256 << 10, 0.000001, 6);
         uint64_t room = f->lines * f->shape.shared.fair;
         if (!told) f->telling = 0;
         for (uint64_t i = 0; i < 6 * room; i++) {
-            bool again = test_word(87, i) % 25 == 0;
+            bool again = test_word(87, i) % (very ? 50 : 25) == 0;
             offer_hash(f, again ? test_word(85, test_word(86, i) % (room / 8)) : test_word(84, i));
             if (i == 3 * room / 2) assert_int_equal(f->state.winner, CLOCKED_FRONT);
+            if (i == room && very) f->state.hit_again += 1 << 20; /* it is known, in good time */
+            if (i == 2 * room && very) assert_int_equal(f->state.winner, CLOCKED_FRONT);
         }
         assert_int_equal(f->state.winner, told ? CLOCKED_KEEP : CLOCKED_FRONT);
         assert_int_equal(f->state.decided, 0);
         assert_sound(f);
         free_recent(f);
     }
+}
+
+/* The marks of young keys say nothing of how skewed a stream is. */
+static void young_keys_are_not_taken_for_hit_ones(void **unused) {
+    (void)unused;
+    recent_filter *f = make_recent(32 << 10, 0.000001, 6);
+    uint64_t room = f->lines * f->shape.shared.fair;
+    assert_true(f->telling < f->watched);
+    for (uint64_t i = 0; i < 2 * room; i++) {
+        offer_hash(f, test_word(84, i));
+        if (i > room / 20 && i % 50 == 0) offer_hash(f, test_word(84, i - room / 20));
+    }
+    uint64_t again = f->state.hit_again, first = f->state.hit_first;
+    printf("# again %llu, first %llu\n", (unsigned long long)again, (unsigned long long)first);
+    assert_true(again < first);
+    free_recent(f);
 }
 
 /* What comes again is what came lately, or what comes often: rivals tell, and fewer repeats are
@@ -944,12 +1011,15 @@ int main(void) {
         cmocka_unit_test(every_shape_is_sound),
         cmocka_unit_test(forms_keep_what_fits),
         cmocka_unit_test(marks_are_kept_from_the_start),
+        cmocka_unit_test(young_keys_have_marks),
         cmocka_unit_test(clocked_lines_are_what_they_say),
         cmocka_unit_test(a_list_has_only_so_many_extras),
         cmocka_unit_test(spread_lines_lose_one_key_at_a_time),
         cmocka_unit_test(ways_follow_the_stream),
         cmocka_unit_test(rare_repeats_are_kept_in_order),
+        cmocka_unit_test(what_came_first_goes_first),
         cmocka_unit_test(rare_repeats_of_the_same_keys_are_told),
+        cmocka_unit_test(young_keys_are_not_taken_for_hit_ones),
         cmocka_unit_test(rivals_tell_what_counts),
         cmocka_unit_test(rivals_keep_to_their_budget),
         cmocka_unit_test(contest_replaces_what_no_longer_wins),

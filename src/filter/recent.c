@@ -60,19 +60,23 @@
  * What to begin with is read off the stream, in some lines that are watched. Their marks tell
  * how much likelier a key that was hit is to come again than another, the skew. If it is about
  * 1, keys are alike, and lines are spread, or packed if there are very many; if it is more, they
- * are clocked, the sooner the more it is and the smaller a part of a key a mark is. Where repeats
+ * are clocked, the sooner the more it is and the smaller a part of a key a mark is. Where it is
+ * not so much, and flat lines tell that the keys that came first go on being hit, lines are spread
+ * and what is there holds its place, which is as good as an LRU of as many places and costs
+ * nothing: recent_spread.h says why. Where repeats
  * are rare, or a key that was hit is done, keys go in the order in which they came: new ones
  * enter at the front of their lists, and then with a mark that the hand wipes as it passes, so
  * that all of them live from one visit to the next but one. If repeats are very rare the younger
  * half of a line has marks as soon as it is full, so that the hand begins with the older one.
- * Groups do that worse, but in half the time, so they do it in large filters. A change of form costs what a line has learned, so the
- * first choice matters.
+ * Groups do that worse, but in half the time, so they do it in large filters. A change of form
+ * costs what a line has learned, so the first choice matters.
  *
  * Whether marks are kept or swept is told by rivals: some clocked lines have one that does the
  * other thing, gets the same keys and gives no verdicts. Where what two of them say differs one
  * knew better, and if both are equally good either is as likely to: the lead of one is the
  * difference in units of the square root of their number. To sweep is better where keys are in
- * fashion for a while, to keep where they always come as often.
+ * fashion for a while, to keep where they always come as often. Likewise lines that hold what they
+ * have are told by rivals that do not when that is no longer worth anything.
  *
  * From CONTEST_FROM keys for each place on all ways of full lines compete likewise: some lines
  * have twins, one for each way. Below that, forms with many places are always ahead, which says
@@ -125,8 +129,10 @@ enum {
     CLOCKED_KEEP,
     CLOCKED_FRONT,
     SPREAD_ANY,
+    SPREAD_HOLD,
     WAYS,
     CLOCKED_SWEEP = WAYS,
+    NO_WAY,
     FIRST_TRIED = ORDERED_MIDDLE, /* those before it are for lines that are nearly full, */
     TRIED = WAYS - FIRST_TRIED    /* and have no twins */
 };
@@ -134,28 +140,30 @@ static const struct {
     uint8_t form;
     bool front; /* a new key enters there, or with a mark */
     bool sweep; /* the hand wipes marks */
+    bool hold;  /* keys hold their places */
     const char *name;
 } ways[WAYS + 1] = {
-    [SHARED_BEHIND] = {SHARED, false, false, "shared_behind"},
-    [SHARED_FRONT] = {SHARED, true, false, "shared_front"},
-    [ORDERED_MIDDLE] = {ORDERED, false, false, "ordered_middle"},
-    [ORDERED_FRONT] = {ORDERED, true, false, "ordered_front"},
-    [PACKED_ANY] = {PACKED, true, false, "packed"},
-    [CLOCKED_KEEP] = {CLOCKED, false, false, "clocked_keep"},
-    [CLOCKED_FRONT] = {CLOCKED, true, true, "clocked_front"},
-    [SPREAD_ANY] = {SPREAD, false, false, "spread"},
-    [CLOCKED_SWEEP] = {CLOCKED, false, true, "clocked_sweep"},
+    [SHARED_BEHIND] = {SHARED, false, false, false, "shared_behind"},
+    [SHARED_FRONT] = {SHARED, true, false, false, "shared_front"},
+    [ORDERED_MIDDLE] = {ORDERED, false, false, false, "ordered_middle"},
+    [ORDERED_FRONT] = {ORDERED, true, false, false, "ordered_front"},
+    [PACKED_ANY] = {PACKED, true, false, false, "packed"},
+    [CLOCKED_KEEP] = {CLOCKED, false, false, false, "clocked_keep"},
+    [CLOCKED_FRONT] = {CLOCKED, true, true, false, "clocked_front"},
+    [SPREAD_ANY] = {SPREAD, false, false, false, "spread"},
+    [SPREAD_HOLD] = {SPREAD, false, false, true, "spread_hold"},
+    [CLOCKED_SWEEP] = {CLOCKED, false, true, false, "clocked_sweep"},
 };
 
-#define LAYOUT 3u                    /* of lines; one more when they come to mean something else */
+#define LAYOUT 4u                    /* of lines; one more when they come to mean something else */
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 24u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
 #define MANY_LINES 65536u            /* so many that speed counts more than a little memory */
 #define TRIED_ONE_IN 512u            /* lines has twins, */
-#define TRIED_FEW 5u                 /* no more than so many, */
+#define TRIED_FEW 4u                 /* no more than so many, */
 #define RIVAL_ONE_IN 256u            /* and one in so many a rival, */
-#define RIVALS_FEW 24u               /* no more than so many, */
+#define RIVALS_FEW 16u               /* no more than so many, */
 #define MANY_FOR_ONE 4096u           /* unless one in so many lines, */
 #define TWINS_MOST 64u               /* which are no more than this, are more */
 #define WATCHED 256u                 /* lines that tell what the stream is like */
@@ -175,6 +183,12 @@ static const struct {
 #define SKEWED 1.5       /* of one whose keys are no longer alike, */
 #define SKEWED_MUCH 4    /* and of one in which that counts most */
 #define ENOUGH 25u       /* hits from which on the skew is believed, about */
+#define AGED 4u          /* keys of a flat line from which on it tells how old they are, */
+#define AGE_ONE 65536    /* in such units, */
+#define AGED_ENOUGH 64u  /* and hits from which on that is believed */
+#define LASTING (-0.08)  /* freshness of a stream whose first keys go on being hit, */
+#define HOLD_LINES 2048u /* lines that are enough to see it when they cease to be, */
+#define HOLD_BITS 80     /* and bits of a key times the skew up to which they hold their places */
 #define WIDE 5u          /* bits of a key in a marked line, for marks to be worth one */
 #define SPREAD_MORE 1.05 /* places for each of the shared form, for spread lines to be better */
 /* Keys for each place from which on */
@@ -236,8 +250,9 @@ typedef struct {
         /* Hits on keys that had been hit before and on others, each counted by how many of
          * the other kind there were. */
         uint64_t hit_again, hit_first;
-        uint64_t
-            sweep; /* 1: clocked lines wipe the marks that the hand passes; 0: they keep them */
+        uint64_t hit_age, hits_aged; /* see freshness() */
+        uint64_t sweep;    /* 1: the hand wipes the marks that it passes; 0: they are kept */
+        uint64_t fleeting; /* 1: keys that held their places were not worth it */
         uint64_t rival_won, rival_lost;  /* verdicts in which a rival knew better, or worse */
         distinct_counter keys, keys_hit; /* all of them; those that were hit in watched lines */
         window_state window;
@@ -633,6 +648,19 @@ static double known_skew(const recent_filter *f) {
     return again + first > (double)ENOUGH * f->shape.shared.fair ? again / (first + 1) : 0;
 }
 
+/* Where the keys that are hit stand in the order of arrival, from -1, the first, to 1; 0 on
+ * average if they are of any age, or if that is not known. */
+static double freshness(const recent_filter *f) {
+    if (f->state.hits_aged < AGED_ENOUGH) return 0;
+    return (double)(int64_t)f->state.hit_age / AGE_ONE / (double)f->state.hits_aged;
+}
+
+/* Whether keys that came first go on being hit. Small filters would not see it in time when they
+ * cease to be. */
+static bool keys_last(const recent_filter *f) {
+    return f->lines >= HOLD_LINES && !f->state.fleeting && freshness(f) < LASTING;
+}
+
 /* Than one in so many verdicts. */
 HOT bool repeats_are_fewer(const recent_filter *f, uint64_t one_in) {
     return f->state.hits * one_in <= f->state.hits + f->state.misses;
@@ -653,11 +681,12 @@ static unsigned way_of_hits(const recent_filter *f) {
  * bit is. */
 static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew) {
     unsigned way = way_of_hits(f), width = f->shape.clock.width;
+    bool by_mark = way == CLOCKED_KEEP;
+    if (keys_last(f) && (!by_mark || width * skew < HOLD_BITS)) return SPREAD_HOLD;
     double marked_from = fmax(MARKED_SOON, MARKED_FROM / (width * pow(skew, 3)));
     if (marked_from > MARKED_BLIND) marked_from = MARKED_BLIND;
     bool spread_more = f->shape.spread.most > SPREAD_MORE * f->shape.shared.fair;
-    if (way == CLOCKED_KEEP)
-        return crowd > marked_from ? way : spread_more ? SPREAD_ANY : SHARED_BEHIND;
+    if (by_mark) return crowd > marked_from ? way : spread_more ? SPREAD_ANY : SHARED_BEHIND;
     return crowd > (skew > SKEWED_MUCH ? ORDERED_SOON : ORDERED_FROM) ? way
                                                                       : way_for_alike(f, crowd);
 }
@@ -722,13 +751,17 @@ static void halve_contest(recent_filter *f) {
             f->state.won[way] /= 2, f->state.lost[way] /= 2;
 }
 
-/* What a stream is like may be seen late, but what marks and ordered groups have learned of hits
- * is not given up for it, unless it is known to be worth nothing: else only the contest leads away
- * from them. */
+/* What a stream is like may be seen late, but what lines have learned of hits, or hold, is not
+ * given up for it, unless it is known to be worth nothing: else only the contest leads away. */
+static bool is_settled(const recent_filter *f) {
+    uint64_t way = f->state.winner;
+    if (known_skew(f) > 0 && known_skew(f) < SKEWED) return false;
+    return way == CLOCKED_KEEP || way == ORDERED_MIDDLE ||
+           (way == SPREAD_HOLD && !f->state.fleeting);
+}
+
 __attribute__((noinline)) static void judge(recent_filter *f) {
-    bool of_hits = f->state.winner == CLOCKED_KEEP || f->state.winner == ORDERED_MIDDLE;
-    bool alike = known_skew(f) > 0 && known_skew(f) < SKEWED;
-    if (!f->state.decided && (!of_hits || alike)) follow(f, likely_way(f), false);
+    if (!f->state.decided && !is_settled(f)) follow(f, likely_way(f), false);
     if (!f->tried || crowding(f) < CONTEST_FROM) {
         forget_contest(f);
         return;
@@ -763,8 +796,11 @@ static void judge_rival(recent_filter *f, bool rival_seen, bool seen) {
     uint64_t *won = &f->state.rival_won, *lost = &f->state.rival_lost;
     *won += rival_seen & !seen;
     *lost += !rival_seen & seen;
-    if (*won + *lost > AT_LEAST && lead(*won, *lost) > LIKELY)
-        f->state.sweep ^= 1, *won = *lost = 0;
+    if (*won + *lost > AT_LEAST && lead(*won, *lost) > LIKELY) {
+        if (f->state.winner == SPREAD_HOLD) f->state.fleeting = 1;
+        else f->state.sweep ^= 1;
+        *won = *lost = 0;
+    }
     if (*won + *lost > HORIZON) *won /= 2, *lost /= 2;
 }
 
@@ -1286,15 +1322,17 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     return false;
 }
 
-HOT bool offer_spread_to_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
-    bool grown, seen = offer_spread(&f->shape.spread, line, value, &f->state.rng, &grown, cpu);
-    f->state.books.held += grown;
-    f->state.books.forgotten += !seen & !grown;
+HOT bool offer_spread_to_here(recent_filter *f, uint8_t *line, uint64_t value, bool hold,
+                              cpu_kind cpu) {
+    unsigned gone;
+    bool seen = offer_spread(&f->shape.spread, line, value, hold, &f->state.rng, &gone, cpu);
+    f->state.books.held += !seen - (uint64_t)gone;
+    f->state.books.forgotten += gone;
     return seen;
 }
 
-NOT_HERE(bool, offer_spread_to, (recent_filter * f, uint8_t *line, uint64_t value),
-         (f, line, value, cpu))
+NOT_HERE(bool, offer_spread_to, (recent_filter * f, uint8_t *line, uint64_t value, bool hold),
+         (f, line, value, hold, cpu))
 
 /* A way for each form. */
 static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_ANY, CLOCKED_KEEP,
@@ -1302,7 +1340,8 @@ static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_
 
 /* A key and a line in the form of a way. */
 HOT bool offer_formed(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
-    if (ways[way].form == SPREAD) return CALL(offer_spread_to, cpu, (f, line, value));
+    if (ways[way].form == SPREAD)
+        return CALL(offer_spread_to, cpu, (f, line, value, ways[way].hold));
     bool seen =
         ways[way].form == CLOCKED
             ? CALL(offer_clocked, cpu, (&f->shape, line, value, ways[way].front, ways[way].sweep))
@@ -1407,19 +1446,25 @@ HOT void offer_twins_here(recent_filter *f, uint64_t number, uint64_t value, boo
     }
 }
 
-/* The rival of a line is like it until both are clocked. */
+/* The way of rivals, in the form that lines have. */
+static unsigned rival_way(const recent_filter *f) {
+    if (f->state.winner == SPREAD_HOLD) return SPREAD_ANY;
+    if (f->state.winner != CLOCKED_KEEP) return NO_WAY;
+    return f->state.sweep ? CLOCKED_KEEP : CLOCKED_SWEEP;
+}
+
+/* The rival of a line is like it until there is something to settle. */
 HOT void offer_rival_here(recent_filter *f, uint64_t number, uint64_t value, bool seen,
                           cpu_kind cpu) {
     uint8_t *rival = f->base.cells + (f->lines + f->tried * TRIED + number) * LINE_BYTES;
     uint8_t *line = f->base.cells + number * LINE_BYTES;
+    unsigned way = rival_way(f);
     swap_books(f);
-    if (f->state.winner != CLOCKED_KEEP ||
-        form_of(&f->shape, read_code(line, &f->shape)) != CLOCKED) {
+    if (way == NO_WAY || form_of(&f->shape, read_code(line, &f->shape)) != ways[way].form) {
         copy_line(f, rival, line);
         swap_books(f);
         return;
     }
-    unsigned way = f->state.sweep ? CLOCKED_KEEP : CLOCKED_SWEEP;
     bool rival_seen = offer_line(f, rival, way, value, cpu);
     swap_books(f);
     judge_rival(f, rival_seen, seen);
@@ -1444,8 +1489,16 @@ static void count_marked(recent_filter *f, unsigned n, unsigned marks, bool agai
     f->state.hit_first += again ? 0 : marks;
 }
 
+/* Where a key that was hit stands among so many in the order in which they came. */
+static void count_age(recent_filter *f, unsigned n, unsigned place) {
+    int64_t twice = 2 * (int64_t)place + 1 - n;
+    f->state.hit_age += (uint64_t)(twice * AGE_ONE / n);
+    f->state.hits_aged++;
+}
+
 static void tell_flat(recent_filter *f, const uint8_t *line, unsigned n, uint64_t tag) {
     unsigned found = match_tags(line, n, tag, CPU_ANY), marks = get_flat_marks(line, n);
+    if (found && n >= AGED) count_age(f, n, (unsigned)__builtin_ctz(found));
     if (found && n > WORDS_MOST)
         count_marked(f, n, (unsigned)__builtin_popcount(marks), marks & found);
 }
@@ -1702,6 +1755,9 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
     weir__detail(each, context, "skew",
                  "how much likelier a key that was hit comes again; 0: unknown", "%.2f",
                  known_skew(f));
+    weir__detail(each, context, "freshness",
+                 "1: what came last is hit; -1: what came first; 0: any, or unknown", "%.2f",
+                 freshness(f));
     weir__detail(each, context, "way", "the way that full lines go", "%s",
                  ways[way_in_use(f, (unsigned)f->state.winner)].name);
     weir__detail(each, context, "way_by", "what chose it", "%s",

@@ -36,7 +36,9 @@ lab-full: setup all ## the same at the papers' sizes: half an hour on two cores,
 	@build/weir lab run --full && build/weir lab report
 
 install: all ## into $(PREFIX), under $(DESTDIR)
-	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then PATH=$$PATH:/usr/sbin:/sbin; \
+		! command -v ldconfig >/dev/null || ldconfig || :; fi # so that programs find the library
 
 format: ## lay out the source with clang-format
 	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i

@@ -5,11 +5,10 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-all: build/build.ninja ## build/weir, build/libweir.a, build/libweir.so
-	@cmake --build build -- --quiet
-
-build/build.ninja:
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+all: ## build/weir, build/libweir.a, build/libweir.so
+	@[ -e build/weir ] && echo "building..." || echo "building, which takes some minutes the first time..."
+	@[ -e build/build.ninja ] || cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@if [ -t 1 ]; then cmake --build build; else cmake --build build -- --quiet; fi
 
 setup: ## install the Debian packages that are missing
 	@tools/setup
@@ -37,6 +36,8 @@ lab-full: setup all ## the same at the papers' sizes: half an hour on two cores,
 
 install: all ## into $(PREFIX), under $(DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then PATH=$$PATH:/usr/sbin:/sbin; \
+		! command -v ldconfig >/dev/null || ldconfig || :; fi # so that programs find the library
 
 format: ## lay out the source with clang-format
 	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i

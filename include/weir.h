@@ -10,6 +10,7 @@
  *
  * In a dozen lines:
  *
+ *     #define _GNU_SOURCE
  *     #include <stdio.h>
  *     #include <stdlib.h>
  *     #include <weir.h>

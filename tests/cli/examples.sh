@@ -5,7 +5,7 @@
 mkdir bin; ln -s "$WEIR" bin/weir; PATH=$work/bin:$PATH
 for f in access yesterday a b; do for i in {1..700} {1..700}; do echo "$f GET /$i"; done >$f.log; done
 printf 'user,day,url\n1,mon,/a\n1,mon,/b\n2,mon,/a\n' >events.csv; gzip -k events.csv
-printf '{"id":7,"at":"2026-01-01T00:00:00Z"}\n{"id":7,"at":"2026-01-01T00:10:00Z"}\n' >events.json
+printf '{"id":7,"at":"2026-01-01T00:00:00Z"}\n{"id":7,"at":"2026-01-01T00:10:00Z"}\n{"id":7,"at":"2026-01-01T01:10:00Z"}\n' >events.json
 printf 'user,ms,bytes\nann,12,900\nbob,7,14.5\n' >traffic.csv
 printf 'id,amount\n1,5\n2,900\n1,5\n' >payments.csv
 printf 'x\n' | weir dedup --memory 1M --state seen.weir >/dev/null
@@ -29,6 +29,8 @@ sed -n 's/^\$ \(weir [^#]*[^# ]\) *\(#.*\)*$/\1/p' "$root/README.md" | grep -v '
 while read -r line; do
   count=$((count + 1)); rm -f seen.weir run.weir once.log
   if bash -c "$line" >out 2>err </dev/null; then ok "README: $line"; else no "README: $line" "$(head -1 err)"; fi
+  # an hour by the clock of the records, not by that of the machine
+  [[ $line == *--window* ]] && is readme-window "00:00:00Z 01:10:00Z" "$(grep -o '..:..:..Z' out | xargs)"
 done <commands
 ((count >= 15)) && ok examples-found || no examples-found "only $count"
 finish

@@ -78,4 +78,9 @@ printf 'p\nr\n' >again; gives after-kill 'r\n' dedup --state live.weir again
 run dedup --memory 1M --audit=1/1 --state a.weir one; run dedup --state a.weir --stats=json two
 is audit-kept '3' "$(grep -o '"firsts":[0-9]*' err | cut -d: -f2)"
 trouble audit-late "dedup: the state file 's.weir' has no audit, and one cannot begin in the middle: what came before is not known; leave out --audit or start a new state" dedup --audit --state s.weir one
+
+# a state takes what the memory takes, and a little
+seq 20000 >keys; run dedup --memory 1M --state size.weir keys
+size=$(stat -c %s size.weir)
+((size > 1 << 20 && size < (1 << 20) + 8192)) && ok state-size || no state-size "$size bytes"
 finish

@@ -40,7 +40,16 @@ is warn-once 1 "$(wc -l <err)"
 seq 1 3000 >many
 "$WEIR" dedup --memory 64K --fpr 10% --filter reservoir many 2>early >/dev/null
 is warn-early "weir: dedup: the filter 'reservoir' has begun to forget, as it does long before it is full: repeats may pass; 'recent' forgets nothing while the keys fit" "$(cat early)"
-grep -qE "^weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold about [0-9.]+K$" err && ok warn-text || no warn-text "$(cat err)"
+is warn-text "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold about NK" "$(sed -E 's/[0-9.]+K$/NK/' err)"
+# what it would hold is what such a filter has room for, however long the stream and its pauses
+grep -oE '[0-9.]+K$' err >told
+run dedup --memory 256K --state roomy
+is warn-room true "$("$WEIR" inspect roomy | awk -v told="$(cat told)" '$1 == "room" { off = told * 1000 / $2; print (off > 0.98 && off < 1.02) ? "true" : told " of " $2 }')"
+(cat big; sleep 0.3; seq 300000 600000) | "$WEIR" dedup --memory 64K 2>paused >/dev/null
+run dedup --memory 64K big; same warn-same err paused
+# a filter that does not say how much room it has
+"$WEIR" dedup --memory 64K --filter buffer big 2>roomless >/dev/null
+is warn-no-room "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold more" "$(cat roomless)"
 run dedup --memory 64K --quiet big; is warn-quiet "" "$(cat err)"
 run dedup --memory 64M big; is warn-not "" "$(cat err)"
 

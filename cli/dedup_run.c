@@ -65,6 +65,7 @@ typedef struct {
     uint64_t records_saved;         /* records at the last save */
     bool was_overfull;
     double keys_room; /* for so many keys the filter had room when the run began; 0: unknown */
+    bool on_screen;   /* records go to a terminal */
     bool by_file;     /* a tree, several files and no --producer: a file is a producer */
 
     /* room for one batch */
@@ -432,6 +433,19 @@ static int waiting_time(const dedup *d) {
     return wait < 3600000 ? (int)wait : -1;
 }
 
+static outcome flush(dedup *d) {
+    stream_error err;
+    stream_status status = stream_writer_flush(d->output.writer, &err);
+    return status == STREAM_OK ? GO_ON : stream_trouble(d, status, &err);
+}
+
+/* On a screen with both, the progress makes way for records, and comes back after whole ones. */
+static outcome take_and_show(dedup *d, const stream_batch *batch) {
+    if (d->on_screen) progress_clear();
+    outcome so_far = take_batch(d, batch);
+    return so_far == GO_ON && d->on_screen ? flush(d) : so_far;
+}
+
 static outcome pump(dedup *d) {
     const stream_batch *batch;
     stream_error err;
@@ -440,11 +454,10 @@ static outcome pump(dedup *d) {
         stream_status status = stream_next(d->reader, idle ? waiting_time(d) : 0, &batch, &err);
         outcome so_far = GO_ON;
         if (status == STREAM_BATCH) {
-            so_far = take_batch(d, batch);
+            so_far = take_and_show(d, batch);
             idle = false;
         } else if (status == STREAM_IDLE && !idle) {
-            status = stream_writer_flush(d->output.writer, &err);
-            if (status != STREAM_OK) so_far = stream_trouble(d, status, &err);
+            so_far = flush(d);
             idle = true;
         } else if (status == STREAM_END) {
             return ALL_READ;
@@ -609,6 +622,15 @@ static int check_producer(dedup *d) {
     return EXIT_DONE;
 }
 
+static void begin_progress(dedup *d) {
+    progress_mode mode = d->settings->from.progress;
+    stream_progress p;
+    d->on_screen = !d->settings->output && isatty(STDOUT_FILENO);
+    if (mode == PROGRESS_AUTO && d->on_screen) mode = PROGRESS_OFF;
+    stream_get_progress(d->reader, &p);
+    progress_start(mode, p.raw_total, p.raw_bytes);
+}
+
 static int begin(dedup *d) {
     d->point.newest = INT64_MIN;
     int code = get_filter(d);
@@ -629,9 +651,7 @@ static int begin(dedup *d) {
     free(spec);
     d->records_before = d->records_saved = d->point.counts.records;
     d->started = d->saved = clock_now(CLOCK_MONOTONIC);
-    stream_progress p;
-    stream_get_progress(d->reader, &p);
-    progress_start(d->settings->from.progress, p.raw_total, p.raw_bytes);
+    begin_progress(d);
     return EXIT_DONE;
 }
 

@@ -207,7 +207,7 @@ enum {
      NULL,                                                                                         \
      "Reports",                                                                                    \
      false,                                                                                        \
-     "Show progress also if standard error is not a terminal.",                                    \
+     "Show progress also if standard error is not a terminal, or if records are written to one.",  \
      NULL},                                                                                        \
     {                                                                                              \
         READ_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, "Reports", false,                    \

@@ -59,12 +59,27 @@ run dedup --memory 1M in; is progress-off "" "$(cat err)"
 grep -qE '^[0-9.]+K? records, [0-9.]+K?/s, [0-9.]+% repeats$' err && ok progress-on || no progress-on "$(cat err)"
 (seq 1 100; sleep 1.3; seq 1 100) | "$WEIR" dedup --memory 1M --progress --quiet 2>err >/dev/null
 is progress-quiet "" "$(cat err)"
+(echo a; sleep 1.3; echo a) | "$WEIR" dedup --memory 1M --progress 2>err >/dev/null
+grep -q '^1 record, ' err && ok progress-one || no progress-one "$(cat err)"
 if command -v script >/dev/null; then
-  (seq 1 100; sleep 0.6; seq 1 100) >/dev/null
-  script -qec "(seq 1 100; sleep 0.7; seq 1 100) | '$WEIR' dedup --memory 1M >/dev/null" /dev/null </dev/null >tty 2>&1
+  # on_terminal COMMAND: what it shows on a terminal, in the file tty
+  on_terminal() { TERM=xterm script -qec "$1" /dev/null </dev/null >tty 2>&1; }
+  on_terminal "(seq 1 100; sleep 1.4; seq 1 100) | '$WEIR' dedup --memory 1M >/dev/null"
   grep -q $'\r100 records, ' tty && ok progress-terminal || no progress-terminal "$(tr '\r' '|' <tty | head -c 200)"
-  # the line is gone at the end
-  is progress-cleared "" "$(tr '\r' '\n' <tty | tail -1 | tr -d ' ')"
+  is progress-erased $'\r\e[K' "$(tail -c 4 tty)"
+  on_terminal "(seq 1 100; sleep 0.6; seq 1 100) | '$WEIR' dedup --memory 1M >/dev/null"
+  is progress-short-work "" "$(cat tty)"
+  # records on the terminal: no progress unless asked for, and then never on a line with a record
+  on_terminal "(echo a; sleep 1.4; echo b) | '$WEIR' dedup --memory 1M"
+  is progress-records 'a|b|' "$(tr -d '\r' <tty | tr '\n' '|')"
+  on_terminal "(echo a; sleep 1.4; echo b) | '$WEIR' dedup --memory 1M --progress"
+  is progress-makes-way $'\r\e[Kb' "$(grep -o $'\r\e\\[Kb' tty)"
+  grep -q $'\r1 record, ' tty && ok progress-both || no progress-both "$(cat -v tty)"
+  on_terminal "(echo a; sleep 1.4; echo b) | '$WEIR' dedup --memory 1M -o once"
+  grep -q $'\r1 record, ' tty && ok progress-output-file || no progress-output-file "$(cat -v tty)"
+  # where nothing can be erased it takes no part in the screen
+  on_terminal "(echo a; sleep 1.4; echo b) | TERM=dumb '$WEIR' dedup --memory 1M -o once"
+  is progress-dumb "" "$(cat tty)"
 else skip progress-terminal "script is not installed"; fi
 # past its capacity: what helps is what was given
 seq 20000 >many

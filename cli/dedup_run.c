@@ -688,7 +688,7 @@ static outcome conclude(dedup *d, outcome how, uint64_t *bytes_out) {
         if (status != STREAM_OK) saved = stream_trouble(d, status, &err);
     }
     if (saved != GO_ON) return saved;
-    *bytes_out = d->output.mark.offset;
+    *bytes_out = d->output.mark.offset - d->output.before;
     status = run_output_close(&d->output, &err);
     return status == STREAM_OK ? how : stream_trouble(d, status, &err);
 }

@@ -28,6 +28,14 @@ PY
   is stats-json good "$(cat verdict)"
 else skip stats-json "python3 is not installed"; fi
 is stats-json-one-line 1 "$(wc -l <err)"
+# written is what this run wrote, wherever in a file it began; of a resumed run in all
+written() { grep -o '"bytes_out":[0-9]*' err | cut -d: -f2; }
+(head -c 1000 in; "$WEIR" dedup --memory 1M --stats=json in 2>err) >behind; is written-behind 3893 "$(written)"
+"$WEIR" dedup --memory 1M --stats=json in >>behind 2>err; is written-appended 3893 "$(written)"
+"$WEIR" dedup --memory 1M --stats=json in 2>err | cat >/dev/null; is written-pipe 3893 "$(written)"
+head -1200 in >growing-in; run dedup --memory 1M --state half -o once growing-in
+cp in growing-in; run dedup --state half --resume --stats=json -o once growing-in
+is written-resumed "true $(wc -c <once)" "$(grep -o '"resumed":[a-z]*' err | cut -d: -f2) $(written)"
 run dedup --memory 1M --audit=1/1 in
 is audit-line "audit            false positives 0% (95% interval 0% - X), false negatives 0% (95% interval 0% - X), from 1 key in 1" "$(grep ^audit err | sed 's/- [0-9.]*%/- X/g')"
 run dedup --memory 1M --audit --stats=json in; grep -q '"one_in":64,' err && ok audit-default || no audit-default "$(cat err)"

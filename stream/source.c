@@ -5,7 +5,8 @@
  * straight into the caller's buffer. Several gzip members or zstd frames in a
  * row are one content, as for gunzip and unzstd; so are zeros that pad the end
  * of a gzip file. Content that stops in the middle of a member is an error, not
- * an end.
+ * an end. A zstd frame may ask for a window of up to 128M, which is the
+ * decompressor's own limit.
  *
  * A file that is not regular may have nothing to say for a while. Before each
  * read of such a one we poll it together with an eventfd through which the
@@ -22,6 +23,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "stream_internal.h"
 
@@ -212,6 +214,29 @@ static source_status inflate_some(stream_source *s, unsigned char *to, size_t ro
     return SOURCE_DATA;
 }
 
+/* The window that a zstd frame asks for; 0 if none begins here. */
+static uint64_t zstd_window(const unsigned char *frame, size_t length) {
+    if (length < 6 || memcmp(frame, "\x28\xb5\x2f\xfd", 4) != 0) return 0;
+    bool all_at_once = frame[4] & 0x20; /* the content is its own window */
+    if (all_at_once) return ZSTD_getFrameContentSize(frame, length);
+    uint64_t base = 1ull << (10 + (frame[5] >> 3));
+    return base + base / 8 * (frame[5] & 7);
+}
+
+/* Sound, but not for us: zstd itself reads windows of up to 2G if it is told to. */
+static source_status window_too_large(stream_source *s, stream_error *err) {
+    uint64_t window = zstd_window(s->in + s->in_start, s->in_end - s->in_start);
+    unsigned log = 31;
+    char size[32], what[128], advice[128];
+    if (window > 1ull << log) return damaged(s, err, "its window is out of range");
+    while (window && 1ull << (log - 1) >= window) log--;
+    snprintf(what, sizeof what, "its zstd frames need a window of %s, more than 128M",
+             window ? weir_print_size(size, window) : "up to 2G");
+    snprintf(advice, sizeof advice, "read it by 'zstd -dc --long=%u%s | weir ...'", log,
+             is_stdin(s->name) ? "" : " FILE");
+    return fail(s, err, 0, what, advice);
+}
+
 static source_status unzstd_some(stream_source *s, unsigned char *to, size_t room, size_t *got,
                                  stream_error *err) {
     ZSTD_inBuffer in = {s->in + s->in_start, s->in_end - s->in_start, 0};
@@ -219,6 +244,8 @@ static source_status unzstd_some(stream_source *s, unsigned char *to, size_t roo
     size_t result = ZSTD_decompressStream(s->zstd, &out, &in);
     s->in_start += in.pos;
     *got = out.pos;
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+        return window_too_large(s, err);
     if (ZSTD_isError(result)) return damaged(s, err, ZSTD_getErrorName(result));
     s->between = result == 0;
     return SOURCE_DATA;

@@ -41,6 +41,21 @@ if command -v zstd >/dev/null; then
   zstd -q n; head -c 20000 n.zst >cut.zst; trouble_like zstd-cut "dedup: *cut.zst*" dedup --memory 16M cut.zst
   cp n.zst bad.zst; printf 'XXXXXXXX' | dd of=bad.zst bs=1 seek=9000 conv=notrunc 2>/dev/null
   trouble_like zstd-bad "dedup: *bad.zst*" dedup --memory 16M bad.zst
+  # sound frames with a window that is too large: what to do instead, and that works
+  frame() { printf '\x28\xb5\x2f\xfd\x00'"$1"'\x11\x00\x00a\n'; }
+  frame '\xa8' >2g.zst; frame '\x90' >256m.zst; frame '\x89' >144m.zst; frame '\x88' >128m.zst
+  printf '\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x11\x00\x00a\n' >at-once.zst
+  gives zstd-window-most 'a\n' dedup $m 128m.zst
+  trouble zstd-window "dedup: cannot read '256m.zst': its zstd frames need a window of 256M, more than 128M; read it by 'zstd -dc --long=28 FILE | weir ...'" dedup $m 256m.zst
+  is zstd-window-read a "$(zstd -dc --long=28 256m.zst | "$WEIR" dedup $m)"
+  trouble_like zstd-window-2g "*a window of 2G,*--long=31 FILE*" dedup $m 2g.zst
+  trouble_like zstd-window-between "*a window of 144M,*--long=28 FILE*" dedup $m 144m.zst
+  trouble_like zstd-window-at-once "*a window of 512M,*--long=29 FILE*" dedup $m at-once.zst
+  frame '\xb0' >4g.zst; trouble_like zstd-window-impossible "*damaged zstd data*" dedup $m 4g.zst
+  cat 128m.zst 256m.zst >later.zst; trouble_like zstd-window-later "*a window of 256M,*" dedup $m later.zst
+  "$WEIR" dedup $m <256m.zst 2>err >out; is zstd-window-stdin "read it by 'zstd -dc --long=28 | weir ...'" "$(grep -o 'read it by.*' err)"
+  (head -c 5 256m.zst; sleep 0.3; tail -c +6 256m.zst) | "$WEIR" dedup $m 2>err >out
+  is zstd-window-pieces "a window of up to 2G, more than 128M; read it by 'zstd -dc --long=31 | weir ...'" "$(grep -o 'a window of.*' err)"
 fi
 echo old >keep; run dedup --memory 16M -o keep cut.gz; is gzip-cut-code 2 $rc; is gzip-cut-old old "$(cat keep)"
 

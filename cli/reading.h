@@ -66,7 +66,7 @@ enum {
      "= fixed:N\nbinary records of N bytes\n\n"                                                    \
      "= len32\na length in four bytes, the lowest first, then as many bytes\n\n" records_written   \
      "gzip and zstd are recognised by their first bytes, whatever the file is "                    \
-     "called."},                                                                                   \
+     "called; xz and bzip2 are refused, and read by a pipe: `xz -dc FILE | weir ...`."},           \
         {READ_NULL,                                                                                \
          "null",                                                                                   \
          'z',                                                                                      \

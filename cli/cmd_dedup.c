@@ -59,7 +59,8 @@ static const opt_entry dedup_table[] = {
      "The most memory that the filter may use.",
      "64M, 1.5G; K, M, G and T are powers of 1024. Nothing that grows with the stream is kept "
      "outside of it; reports also count the tables of a filter, at most 8K, and as much for each "
-     "slice or site that it is made of."},
+     "slice or site that it is made of. Reading zstd takes the window of its frames besides, up to "
+     "128M."},
     {D_FPR, "fpr", 0, OPT_VALUE, "RATE", NULL, "0.0001%", G_FILTER, true,
      "The share of new records that may be lost.",
      "0.01%, 0.0001 or 1e-4. While the keys fit the memory none are lost; the bound also holds "

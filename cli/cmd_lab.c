@@ -323,7 +323,8 @@ static const opt_section lab_sections[] = {
 
 const opt_command cmd_lab = {
     .name = "lab",
-    .operands = "list|run|report|stream [NAME...]",
+    .operands = ACTIONS " [NAME...]",
+    .actions = ACTIONS,
     .operand_glob = "",
     .summary = "repeat the papers' experiments on this code",
     .description = "Every table and figure of the papers behind weir is an experiment: it is run "

@@ -37,6 +37,8 @@ enum {
     P_ORDERED
 };
 
+#define QUESTIONS "self|join|search" /* as pairs_question has them */
+
 #define G_WHAT "What is compared"
 #define G_HOW "How it is counted"
 #define G_ANSWER "Answer"
@@ -539,11 +541,11 @@ static int check_together(const pairs_settings *s, const pairs_words *w) {
 }
 
 static int settle_question(pairs_settings *s, int operands, char **argv) {
-    static const char names[] = "self|join|search";
     int index;
     if (!operands)
         return cli_error("what is asked? `self FILE`, `join A B` or `search SUMMARY RECORD`");
-    if (!opt_is_choice(argv[0], names, &index)) return opt_complain("question", argv[0], names);
+    if (!opt_is_choice(argv[0], QUESTIONS, &index))
+        return opt_complain("question", argv[0], QUESTIONS);
     s->question = (pairs_question)index;
     int code = reading_settle(&s->in, operands - 1, argv + 1);
     if (code != EXIT_DONE) return code;
@@ -657,6 +659,7 @@ static const opt_section pairs_sections[] = {
 const opt_command cmd_pairs = {
     .name = "pairs",
     .operands = "self FILE... | join A B | search SUMMARY RECORD...",
+    .actions = QUESTIONS,
     .operand_glob = "*",
     .summary = "estimate how many records are nearly the same, without comparing them",
     .description =

@@ -52,10 +52,21 @@ static void bash_option_values(const opt_command *command) {
     }
 }
 
+/* Until one of them has been given. */
+static void bash_actions(const opt_command *command) {
+    if (!command->actions) return;
+    fputs("      actions='", stdout);
+    put_joined(command->actions, ' ');
+    printf("'\n      [[ \" ${COMP_WORDS[*]:2:COMP_CWORD-2} \" =~ ' '(%s)' ' ]] && actions=''\n",
+           command->actions);
+}
+
 static void bash_command(const opt_command *command) {
     printf("    %s)\n      case $prev in\n", command->name);
     bash_option_values(command);
-    fputs("      esac\n      words='--help", stdout);
+    puts("      esac");
+    bash_actions(command);
+    fputs("      words='--help", stdout);
     for (const opt_entry *o = command->options; o->name; o++) printf(" --%s", o->name);
     puts("';;");
 }
@@ -63,7 +74,8 @@ static void bash_command(const opt_command *command) {
 static void bash_print(void) {
     puts("# bash completion for weir\n"
          "_weir() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=''\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  local words='' actions=''\n"
          "  COMPREPLY=()\n"
          "  # readline splits --option=value at the '='\n"
          "  [[ $cur == '=' ]] && cur=''\n"
@@ -80,6 +92,8 @@ static void bash_print(void) {
          "  esac\n"
          "  if [[ $cur == -* ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+         "  elif [[ $actions ]]; then\n"
+         "    COMPREPLY=($(compgen -W \"$actions\" -- \"$cur\"))\n"
          "  else\n"
          "    COMPREPLY=($(compgen -f -- \"$cur\"))\n"
          "  fi\n"
@@ -135,6 +149,15 @@ static void zsh_option(const opt_entry *o) {
     puts("' \\");
 }
 
+static void zsh_operands(const opt_command *command) {
+    if (command->actions) {
+        fputs("        '1:action:(", stdout);
+        put_joined(command->actions, ' ');
+        puts(")' \\");
+    }
+    puts("        '*:file:_files';;");
+}
+
 static void zsh_print(void) {
     puts("#compdef weir\n_weir() {\n  if ((CURRENT == 2)); then\n    local -a commands=(");
     for (size_t i = 0; cli_commands[i]; i++) {
@@ -148,7 +171,7 @@ static void zsh_print(void) {
         if (cli_commands[i] == &cmd_help) continue;
         printf("    %s)\n      _arguments -s \\\n", cli_commands[i]->name);
         for (const opt_entry *o = cli_commands[i]->options; o->name; o++) zsh_option(o);
-        puts("        '*:file:_files';;");
+        zsh_operands(cli_commands[i]);
     }
     fputs("    help) compadd filters ", stdout);
     put_command_names(' ');
@@ -190,12 +213,25 @@ static void fish_option(const opt_command *command, const opt_entry *o) {
     putchar('\n');
 }
 
+/* Until one of them has been given. */
+static void fish_actions(const opt_command *command) {
+    if (!command->actions) return;
+    printf("complete -c weir -n '__fish_seen_subcommand_from %s; and not "
+           "__fish_seen_subcommand_from ",
+           command->name);
+    put_joined(command->actions, ' ');
+    fputs("' -f -a '", stdout);
+    put_joined(command->actions, ' ');
+    puts("'");
+}
+
 static void fish_print(void) {
     puts("# fish completion for weir");
     for (size_t i = 0; cli_commands[i]; i++) {
         printf("complete -c weir -n __fish_use_subcommand -f -a %s -d ", cli_commands[i]->name);
         fish_text(cli_commands[i]->summary);
         putchar('\n');
+        fish_actions(cli_commands[i]);
         for (const opt_entry *o = cli_commands[i]->options; o->name; o++)
             if (cli_commands[i] != &cmd_help) fish_option(cli_commands[i], o);
     }

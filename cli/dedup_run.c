@@ -34,6 +34,7 @@
 #define AUDIT_MEMORY (4u << 20)
 #define LOOK_EVERY (100 * 1000000LL) /* ns between looks at whether the filter is full */
 #define FULL_LEAST 0.25              /* below this fill it is not for want of room that keys go */
+#define MORE_MEMORY 4                /* times what was asked for: what a warning suggests */
 #define TICK_MS 200                  /* so often a waiting run redraws its progress */
 
 /* How the loop ended. */
@@ -63,7 +64,9 @@ typedef struct {
     int64_t started, saved, looked; /* on the monotonic clock, ns */
     uint64_t records_saved;         /* records at the last save */
     bool was_overfull;
-    bool by_file; /* a tree, several files and no --producer: a file is a producer */
+    double keys_room; /* for so many keys the filter had room when the run began; 0: unknown */
+    bool on_screen;   /* records go to a terminal */
+    bool by_file;     /* a tree, several files and no --producer: a file is a producer */
 
     /* room for one batch */
     size_t room;
@@ -305,41 +308,88 @@ static outcome take_batch(dedup *d, const stream_batch *whole) {
 
 /* --- between batches -------------------------------------------------------------------- */
 
+typedef struct {
+    const char *name;
+    double value;
+} wanted_detail;
+
+static void note_detail(void *context, const char *name, const char *value, const char *meaning) {
+    (void)meaning;
+    wanted_detail *wanted = context;
+    if (!strcmp(name, wanted->name)) wanted->value = strtod(value, NULL);
+}
+
+/* A number among the details of the filter; 0 if it has none of that name. */
+static double filter_detail(const weir_filter *filter, const char *name) {
+    wanted_detail wanted = {.name = name};
+    weir_filter_details(filter, note_detail, &wanted);
+    return wanted.value;
+}
+
 /* The memory that was asked for, which is a little more than what is held. */
-static uint64_t asked_memory(const dedup *d, const weir_filter_info *info) {
-    char *spec = report_spec(d->filter), value[64];
+static uint64_t asked_memory(const char *spec, const weir_filter_info *info) {
+    char value[64];
     uint64_t bytes = info->memory;
-    if (spec && spec_get(spec, "memory", value, sizeof value)) weir_parse_size(value, &bytes, NULL);
-    free(spec);
+    if (spec_get(spec, "memory", value, sizeof value)) weir_parse_size(value, &bytes, NULL);
     return bytes;
+}
+
+/* A window of records needs only so many lines, and `recent` takes no more. */
+static bool leaves_memory(const weir_filter *filter, uint64_t asked) {
+    double lines = filter_detail(filter, "lines");
+    return lines > 0 && (lines + 1) * 64 <= (double)asked;
+}
+
+static void warn_over_capacity(const dedup *d, const weir_filter_info *info) {
+    char now[32], capacity[32];
+    bool planned = !spec_get(d->settings->spec, "capacity", capacity, sizeof capacity);
+    cli_warn("more keys came than the filter was made for: new records are now lost at a rate "
+             "of %s; give it %s",
+             weir_print_rate(now, info->fpr_now), planned ? "more --memory" : "a higher capacity");
+}
+
+static void warn_window(const dedup *d, uint64_t memory) {
+    char more[32];
+    if (leaves_memory(d->filter, memory))
+        cli_warn("some keys of the window had to go before their time, as a few do by chance: "
+                 "repeats may pass; more --memory would change nothing");
+    else
+        cli_warn("some keys of the window had to go before their time: repeats may pass; "
+                 "--memory %s would keep more of them",
+                 weir_print_size(more, memory * MORE_MEMORY));
+}
+
+static void warn_full(const dedup *d, uint64_t memory) {
+    char now[32], more[32], keys[32], room[48] = "more";
+    if (d->keys_room > 0)
+        snprintf(room, sizeof room, "about %s", weir_print_count(keys, d->keys_room * MORE_MEMORY));
+    cli_warn("the keys no longer fit %s: repeats may pass; --memory %s would hold %s",
+             weir_print_size(now, memory), weir_print_size(more, memory * MORE_MEMORY), room);
+}
+
+static void warn_forgetting(const dedup *d, const weir_filter_info *info) {
+    char *spec = report_spec(d->filter), window[64];
+    bool renew;
+    if (!spec) return;
+    uint64_t memory = asked_memory(spec, info);
+    if (spec_window(spec, window, sizeof window, &renew)) warn_window(d, memory);
+    else if (info->fill >= FULL_LEAST) warn_full(d, memory);
+    else
+        cli_warn("the filter '%s' has begun to forget, as it does long before it is full: repeats "
+                 "may pass; 'recent' forgets nothing while the keys fit",
+                 info->name);
+    free(spec);
 }
 
 /* Say once that the filter has begun to forget, and what would help. */
 static void look_at_fill(dedup *d) {
     weir_filter_info info;
-    char now[32], more[32], keys[32];
     if (d->was_overfull) return;
     weir_filter_get_info(d->filter, &info);
     if (!info.overfull) return;
     d->was_overfull = true;
-    if (info.fpr_now > info.fpr_bound * 1.01) {
-        bool planned = !spec_get(d->settings->spec, "capacity", keys, sizeof keys);
-        cli_warn("more keys came than the filter was made for: new records are now lost at a rate "
-                 "of %s; give it %s",
-                 weir_print_rate(now, info.fpr_now),
-                 planned ? "more --memory" : "a higher capacity");
-        return;
-    }
-    if (info.fill < FULL_LEAST) {
-        cli_warn("the filter '%s' has begun to forget, as it does long before it is full: repeats "
-                 "may pass; 'recent' forgets nothing while the keys fit",
-                 info.name);
-        return;
-    }
-    uint64_t memory = asked_memory(d, &info);
-    cli_warn("the keys no longer fit %s: repeats may pass; --memory %s would hold about %s",
-             weir_print_size(now, memory), weir_print_size(more, memory * 4),
-             weir_print_count(keys, (double)(info.offered - info.seen) * 4));
+    if (info.fpr_now > info.fpr_bound * 1.01) warn_over_capacity(d, &info);
+    else warn_forgetting(d, &info);
 }
 
 /* A key that no record has is most likely misspelled. */
@@ -383,6 +433,19 @@ static int waiting_time(const dedup *d) {
     return wait < 3600000 ? (int)wait : -1;
 }
 
+static outcome flush(dedup *d) {
+    stream_error err;
+    stream_status status = stream_writer_flush(d->output.writer, &err);
+    return status == STREAM_OK ? GO_ON : stream_trouble(d, status, &err);
+}
+
+/* On a screen with both, the progress makes way for records, and comes back after whole ones. */
+static outcome take_and_show(dedup *d, const stream_batch *batch) {
+    if (d->on_screen) progress_clear();
+    outcome so_far = take_batch(d, batch);
+    return so_far == GO_ON && d->on_screen ? flush(d) : so_far;
+}
+
 static outcome pump(dedup *d) {
     const stream_batch *batch;
     stream_error err;
@@ -391,11 +454,10 @@ static outcome pump(dedup *d) {
         stream_status status = stream_next(d->reader, idle ? waiting_time(d) : 0, &batch, &err);
         outcome so_far = GO_ON;
         if (status == STREAM_BATCH) {
-            so_far = take_batch(d, batch);
+            so_far = take_and_show(d, batch);
             idle = false;
         } else if (status == STREAM_IDLE && !idle) {
-            status = stream_writer_flush(d->output.writer, &err);
-            if (status != STREAM_OK) so_far = stream_trouble(d, status, &err);
+            so_far = flush(d);
             idle = true;
         } else if (status == STREAM_END) {
             return ALL_READ;
@@ -560,6 +622,15 @@ static int check_producer(dedup *d) {
     return EXIT_DONE;
 }
 
+static void begin_progress(dedup *d) {
+    progress_mode mode = d->settings->from.progress;
+    stream_progress p;
+    d->on_screen = !d->settings->output && isatty(STDOUT_FILENO);
+    if (mode == PROGRESS_AUTO && d->on_screen) mode = PROGRESS_OFF;
+    stream_get_progress(d->reader, &p);
+    progress_start(mode, p.raw_total, p.raw_bytes);
+}
+
 static int begin(dedup *d) {
     d->point.newest = INT64_MIN;
     int code = get_filter(d);
@@ -571,6 +642,7 @@ static int begin(dedup *d) {
     weir_filter_info info;
     weir_filter_get_info(d->filter, &info);
     d->was_overfull = info.overfull; /* an old story: not told again */
+    d->keys_room = filter_detail(d->filter, "room");
     char *spec = report_spec(d->filter), window[64];
     bool renew;
     if (!spec) return cli_error("out of memory");
@@ -579,9 +651,7 @@ static int begin(dedup *d) {
     free(spec);
     d->records_before = d->records_saved = d->point.counts.records;
     d->started = d->saved = clock_now(CLOCK_MONOTONIC);
-    stream_progress p;
-    stream_get_progress(d->reader, &p);
-    progress_start(d->settings->from.progress, p.raw_total, p.raw_bytes);
+    begin_progress(d);
     return EXIT_DONE;
 }
 
@@ -618,7 +688,7 @@ static outcome conclude(dedup *d, outcome how, uint64_t *bytes_out) {
         if (status != STREAM_OK) saved = stream_trouble(d, status, &err);
     }
     if (saved != GO_ON) return saved;
-    *bytes_out = d->output.mark.offset;
+    *bytes_out = d->output.mark.offset - d->output.before;
     status = run_output_close(&d->output, &err);
     return status == STREAM_OK ? how : stream_trouble(d, status, &err);
 }

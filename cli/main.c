@@ -156,7 +156,6 @@ const opt_command cmd_weir = {
         "messages to standard error.",
     .options = main_table,
     .sections = main_sections,
-    .see_also = "`weir-dedup(1)`, `weir-count(1)`, `weir-plan(1)`, `weir-inspect(1)`, "
-                "`weir-merge(1)`, `weir-filters(7)`",
+    .see_also = "`weir-filters(7)`",
     .run = run_weir,
 };

@@ -342,6 +342,18 @@ static void page_synopsis(const page *p, const opt_command *command) {
     }
 }
 
+/* The page of weir itself names those of all commands. */
+static void page_see_also(const page *p, const opt_command *command) {
+    char text[1024] = "";
+    size_t used = 0;
+    for (size_t i = 0; command == &cmd_weir && cli_commands[i]; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "`weir-%s(1)`, ",
+                                 cli_commands[i]->name);
+    snprintf(text + used, sizeof text - used, "%s", command->see_also);
+    page_heading(p, "SEE ALSO");
+    page_text(p, text);
+}
+
 void manual_print(const opt_command *command, manual_form form) {
     page p = {form, INDENT};
     char name[64];
@@ -361,10 +373,7 @@ void manual_print(const opt_command *command, manual_form form) {
         page_heading(&p, s->heading);
         page_text(&p, s->text);
     }
-    if (command->see_also) {
-        page_heading(&p, "SEE ALSO");
-        page_text(&p, command->see_also);
-    }
+    if (command->see_also) page_see_also(&p, command);
 }
 
 /* --- filters --------------------------------------------------------------------------- */

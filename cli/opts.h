@@ -46,6 +46,7 @@ typedef struct {
 typedef struct opt_command {
     const char *name;
     const char *operands;     /* "[FILE...]" */
+    const char *actions;      /* "list|run": what the first operand must be; NULL: anything */
     const char *operand_glob; /* which files completions offer, "*" for all */
     const char *summary;      /* one line, after "weir-dedup - " */
     const char *description;

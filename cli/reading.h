@@ -66,7 +66,7 @@ enum {
      "= fixed:N\nbinary records of N bytes\n\n"                                                    \
      "= len32\na length in four bytes, the lowest first, then as many bytes\n\n" records_written   \
      "gzip and zstd are recognised by their first bytes, whatever the file is "                    \
-     "called."},                                                                                   \
+     "called; xz and bzip2 are refused, and read by a pipe: `xz -dc FILE | weir ...`."},           \
         {READ_NULL,                                                                                \
          "null",                                                                                   \
          'z',                                                                                      \
@@ -207,7 +207,7 @@ enum {
      NULL,                                                                                         \
      "Reports",                                                                                    \
      false,                                                                                        \
-     "Show progress also if standard error is not a terminal.",                                    \
+     "Show progress also if standard error is not a terminal, or if records are written to one.",  \
      NULL},                                                                                        \
     {                                                                                              \
         READ_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, "Reports", false,                    \

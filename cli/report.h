@@ -59,7 +59,7 @@ char *report_sketch_spec(const weir_sketch *sketch);
     "= missing, bad, late\nrecords without the key, malformed, and later than `--lateness`\n\n"    \
     "= passed\nhow many of those three were let through\n\n"                                       \
     "= bytes_in, bytes_out\nbytes read, after decompression, and bytes written, after "            \
-    "compression\n\n"                                                                              \
+    "compression; of a resumed run in all\n\n"                                                     \
     "= seconds, records_per_second\nof this run, also when it resumed another\n\n"                 \
     "= resumed\ntrue if it continued an earlier run\n\n"                                           \
     "= memory, fill, overfull\nbytes held by the filter, share of it in use (0 to 1), and "        \

@@ -132,6 +132,7 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     if (code == EXIT_DONE && stream_writer_open(&output->writer, &options, &err) != STREAM_OK)
         run_output_rename_error(output, &err), code = cli_error("%s", err.message);
     output->active = code == EXIT_DONE && output->path;
+    if (code == EXIT_DONE && !resume) output->before = stream_writer_offset(output->writer);
     if (code != EXIT_DONE) run_output_abandon(output);
     return code;
 }

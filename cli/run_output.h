@@ -14,6 +14,7 @@ typedef struct {
     stream_mark stays; /* everything before it is settled */
     bool settled;      /* something is */
     bool active;       /* the file is ours to undo */
+    uint64_t before;   /* bytes that others had written there already */
 } run_output;
 
 /* Open it. With `resume` an existing file is cut back to that point and

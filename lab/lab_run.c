@@ -405,14 +405,26 @@ static double planned_seconds(const lab_experiment *e, bool full) {
     return sum * seeds_of(&session, e);
 }
 
-void lab_list(FILE *out, bool json) {
-    if (json) fputs("[", out);
-    for (size_t i = 0; lab_experiment_at(i); i++) {
-        const lab_experiment *e = lab_experiment_at(i);
-        if (!json) {
-            fprintf(out, "%-20s %-26s %s\n", e->name, e->source, e->title);
-            continue;
-        }
+static void widen(int *width, const char *text) {
+    int length = (int)strlen(text);
+    if (length > *width) *width = length;
+}
+
+static void list_text(FILE *out) {
+    const lab_experiment *e;
+    int name = 0, source = 0;
+    for (size_t i = 0; (e = lab_experiment_at(i)); i++) {
+        widen(&name, e->name);
+        widen(&source, e->source);
+    }
+    for (size_t i = 0; (e = lab_experiment_at(i)); i++)
+        fprintf(out, "%-*s  %-*s  %s\n", name, e->name, source, e->source, e->title);
+}
+
+static void list_json(FILE *out) {
+    const lab_experiment *e;
+    fputs("[", out);
+    for (size_t i = 0; (e = lab_experiment_at(i)); i++) {
         fprintf(out, "%s{\"name\": ", i ? ",\n " : "");
         lab_json_text(e->name, out);
         fputs(", \"source\": ", out);
@@ -425,5 +437,10 @@ void lab_list(FILE *out, bool json) {
         fprintf(out, ", \"quick_seconds\": %.3g, \"full_seconds\": %.3g}",
                 planned_seconds(e, false), planned_seconds(e, true));
     }
-    if (json) fputs("]\n", out);
+    fputs("]\n", out);
+}
+
+void lab_list(FILE *out, bool json) {
+    if (json) list_json(out);
+    else list_text(out);
 }

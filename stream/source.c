@@ -5,7 +5,9 @@
  * straight into the caller's buffer. Several gzip members or zstd frames in a
  * row are one content, as for gunzip and unzstd; so are zeros that pad the end
  * of a gzip file. Content that stops in the middle of a member is an error, not
- * an end.
+ * an end. A zstd frame may ask for a window of up to 128M, which is the
+ * decompressor's own limit. xz and bzip2 are known only to be refused: as lines
+ * they would make no sense.
  *
  * A file that is not regular may have nothing to say for a while. Before each
  * read of such a one we poll it together with an eventfd through which the
@@ -22,12 +24,13 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "stream_internal.h"
 
-enum { INPUT_SIZE = 128 * 1024, MAGIC_SIZE = 4 };
+enum { INPUT_SIZE = 128 * 1024 };
 
-typedef enum { KIND_UNKNOWN, KIND_PLAIN, KIND_GZIP, KIND_ZSTD } source_kind;
+typedef enum { KIND_UNKNOWN, KIND_PLAIN, KIND_GZIP, KIND_ZSTD, KIND_XZ, KIND_BZIP2 } source_kind;
 
 struct stream_source {
     const char *name;
@@ -138,12 +141,24 @@ static bool fits(const stream_source *s, const char *magic, const char *mask, si
     return true;
 }
 
+/* "BZh", a digit from 1 on, then the mark of the first block, or of the end if there is none. */
+static bool fits_bzip2(const stream_source *s) {
+    const char *mask = "\xff\xff\xff\xf0\xff\xff\xff\xff\xff\xff";
+    size_t digit = s->in_start + 3;
+    if (digit < s->in_end && (s->in[digit] < '1' || s->in[digit] > '9')) return false;
+    return fits(s, "BZh0\x31\x41\x59\x26\x53\x59", mask, 10) ||
+           fits(s, "BZh0\x17\x72\x45\x38\x50\x90", mask, 10);
+}
+
 static source_kind kind_of(const stream_source *s) {
     size_t n = s->in_end - s->in_start;
     if (n && fits(s, "\x1f\x8b\x08", "\xff\xff\xff", 3)) return n < 3 ? KIND_UNKNOWN : KIND_GZIP;
     if (n && (fits(s, "\x28\xb5\x2f\xfd", "\xff\xff\xff\xff", 4) ||
               fits(s, "\x50\x2a\x4d\x18", "\xf0\xff\xff\xff", 4)))
         return n < 4 ? KIND_UNKNOWN : KIND_ZSTD;
+    if (n && fits(s, "\xfd\x37zXZ\0", "\xff\xff\xff\xff\xff\xff", 6))
+        return n < 6 ? KIND_UNKNOWN : KIND_XZ;
+    if (n && fits_bzip2(s)) return n < 10 ? KIND_UNKNOWN : KIND_BZIP2;
     return KIND_PLAIN;
 }
 
@@ -154,6 +169,15 @@ static bool start_decompressor(stream_source *s) {
     return true;
 }
 
+static source_status refuse(stream_source *s, stream_error *err) {
+    const char *format = s->kind == KIND_XZ ? "xz" : "bzip2";
+    char what[64], advice[64];
+    snprintf(what, sizeof what, "it is compressed by %s", format);
+    snprintf(advice, sizeof advice, "read it by '%s -dc%s | weir ...'", format,
+             is_stdin(s->name) ? "" : " FILE");
+    return fail(s, err, 0, what, advice);
+}
+
 static source_status find_kind(stream_source *s, int timeout_ms, stream_error *err) {
     while (s->in_end == 0 || (kind_of(s) == KIND_UNKNOWN && !s->raw_eof)) {
         source_status status = refill(s, timeout_ms, err);
@@ -162,6 +186,7 @@ static source_status find_kind(stream_source *s, int timeout_ms, stream_error *e
     }
     s->kind = kind_of(s);
     if (s->kind == KIND_UNKNOWN) s->kind = KIND_PLAIN; /* shorter than any magic */
+    if (s->kind == KIND_XZ || s->kind == KIND_BZIP2) return refuse(s, err);
     if (!start_decompressor(s)) {
         s->kind = KIND_PLAIN;
         return fail(s, err, ENOMEM, "out of memory", "");
@@ -212,6 +237,29 @@ static source_status inflate_some(stream_source *s, unsigned char *to, size_t ro
     return SOURCE_DATA;
 }
 
+/* The window that a zstd frame asks for; 0 if none begins here. */
+static uint64_t zstd_window(const unsigned char *frame, size_t length) {
+    if (length < 6 || memcmp(frame, "\x28\xb5\x2f\xfd", 4) != 0) return 0;
+    bool all_at_once = frame[4] & 0x20; /* the content is its own window */
+    if (all_at_once) return ZSTD_getFrameContentSize(frame, length);
+    uint64_t base = 1ull << (10 + (frame[5] >> 3));
+    return base + base / 8 * (frame[5] & 7);
+}
+
+/* Sound, but not for us: zstd itself reads windows of up to 2G if it is told to. */
+static source_status window_too_large(stream_source *s, stream_error *err) {
+    uint64_t window = zstd_window(s->in + s->in_start, s->in_end - s->in_start);
+    unsigned log = 31;
+    char size[32], what[128], advice[128];
+    if (window > 1ull << log) return damaged(s, err, "its window is out of range");
+    while (window && 1ull << (log - 1) >= window) log--;
+    snprintf(what, sizeof what, "its zstd frames need a window of %s, more than 128M",
+             window ? weir_print_size(size, window) : "up to 2G");
+    snprintf(advice, sizeof advice, "read it by 'zstd -dc --long=%u%s | weir ...'", log,
+             is_stdin(s->name) ? "" : " FILE");
+    return fail(s, err, 0, what, advice);
+}
+
 static source_status unzstd_some(stream_source *s, unsigned char *to, size_t room, size_t *got,
                                  stream_error *err) {
     ZSTD_inBuffer in = {s->in + s->in_start, s->in_end - s->in_start, 0};
@@ -219,6 +267,8 @@ static source_status unzstd_some(stream_source *s, unsigned char *to, size_t roo
     size_t result = ZSTD_decompressStream(s->zstd, &out, &in);
     s->in_start += in.pos;
     *got = out.pos;
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+        return window_too_large(s, err);
     if (ZSTD_isError(result)) return damaged(s, err, ZSTD_getErrorName(result));
     s->between = result == 0;
     return SOURCE_DATA;

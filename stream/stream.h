@@ -232,7 +232,8 @@ typedef struct stream_reader stream_reader;
  * All are checked to exist and be readable; they are opened one by one as they
  * are reached. The options and the strings in them are copied; file names,
  * filter and hash_context must outlive the reader. gzip and zstd content is
- * recognised by its first bytes, also several members or frames in a row.
+ * recognised by its first bytes, also several members or frames in a row; xz and
+ * bzip2 content is refused when it is reached.
  * Fails with STREAM_FAILED; *out is then NULL. An unknown column name may show
  * only in stream_next(), when the header has been read. */
 stream_status stream_open(stream_reader **out, const stream_options *options,

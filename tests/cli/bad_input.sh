@@ -41,7 +41,38 @@ if command -v zstd >/dev/null; then
   zstd -q n; head -c 20000 n.zst >cut.zst; trouble_like zstd-cut "dedup: *cut.zst*" dedup --memory 16M cut.zst
   cp n.zst bad.zst; printf 'XXXXXXXX' | dd of=bad.zst bs=1 seek=9000 conv=notrunc 2>/dev/null
   trouble_like zstd-bad "dedup: *bad.zst*" dedup --memory 16M bad.zst
+  # sound frames with a window that is too large: what to do instead, and that works
+  frame() { printf '\x28\xb5\x2f\xfd\x00'"$1"'\x11\x00\x00a\n'; }
+  frame '\xa8' >2g.zst; frame '\x90' >256m.zst; frame '\x89' >144m.zst; frame '\x88' >128m.zst
+  printf '\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x11\x00\x00a\n' >at-once.zst
+  gives zstd-window-most 'a\n' dedup $m 128m.zst
+  trouble zstd-window "dedup: cannot read '256m.zst': its zstd frames need a window of 256M, more than 128M; read it by 'zstd -dc --long=28 FILE | weir ...'" dedup $m 256m.zst
+  is zstd-window-read a "$(zstd -dc --long=28 256m.zst | "$WEIR" dedup $m)"
+  trouble_like zstd-window-2g "*a window of 2G,*--long=31 FILE*" dedup $m 2g.zst
+  trouble_like zstd-window-between "*a window of 144M,*--long=28 FILE*" dedup $m 144m.zst
+  trouble_like zstd-window-at-once "*a window of 512M,*--long=29 FILE*" dedup $m at-once.zst
+  frame '\xb0' >4g.zst; trouble_like zstd-window-impossible "*damaged zstd data*" dedup $m 4g.zst
+  cat 128m.zst 256m.zst >later.zst; trouble_like zstd-window-later "*a window of 256M,*" dedup $m later.zst
+  "$WEIR" dedup $m <256m.zst 2>err >out; is zstd-window-stdin "read it by 'zstd -dc --long=28 | weir ...'" "$(grep -o 'read it by.*' err)"
+  (head -c 5 256m.zst; sleep 0.3; tail -c +6 256m.zst) | "$WEIR" dedup $m 2>err >out
+  is zstd-window-pieces "a window of up to 2G, more than 128M; read it by 'zstd -dc --long=31 | weir ...'" "$(grep -o 'a window of.*' err)"
 fi
+
+# other compressions are refused by their whole magic, and nothing that only begins alike
+if command -v xz >/dev/null; then
+  xz -k n; trouble xz "dedup: cannot read 'n.xz': it is compressed by xz; read it by 'xz -dc FILE | weir ...'" dedup $m n.xz
+  trouble xz-count "count: cannot read 'n.xz': it is compressed by xz; read it by 'xz -dc FILE | weir ...'" count n.xz
+  "$WEIR" dedup $m <n.xz 2>err >out; is xz-stdin "weir: dedup: cannot read 'standard input': it is compressed by xz; read it by 'xz -dc | weir ...'" "$(cat err)"
+  (head -c 3 n.xz; sleep 0.3; tail -c +4 n.xz) | "$WEIR" dedup $m >out 2>err; is xz-pieces "2 0" "$? $(wc -c <out)"
+  printf 'plain\n' >plain; "$WEIR" dedup $m plain n.xz >out 2>err; is xz-second "2 plain" "$? $(cat out)"
+else skip xz "xz is not installed"; fi
+if command -v bzip2 >/dev/null; then
+  bzip2 -k n; trouble bzip2 "dedup: cannot read 'n.bz2': it is compressed by bzip2; read it by 'bzip2 -dc FILE | weir ...'" dedup $m n.bz2
+  bzip2 -1 </dev/null >none.bz2; trouble_like bzip2-empty "dedup: *compressed by bzip2*" dedup $m none.bz2
+else skip bzip2 "bzip2 is not installed"; fi
+for text in '\xfd7zXZ' '\xfd7zXZ\n' '\xfd7zXZ\x01\n' BZ BZh BZh9 'BZh9\n' 'BZh91AY&SX' 'BZh91AY&S' 'BZh01AY&SY' 'BZh:1AY&SY' 'BZhello\n'; do
+  gives "alike-$text" "$text" dedup $m <(printf '%b' "$text")
+done
 echo old >keep; run dedup --memory 16M -o keep cut.gz; is gzip-cut-code 2 $rc; is gzip-cut-old old "$(cat keep)"
 
 # records

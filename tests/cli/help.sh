@@ -43,6 +43,19 @@ is bash-options "--memory" "$(complete_bash weir dedup --mem)"
 is bash-choices "seen" "$(complete_bash weir dedup --emit se)"
 is bash-filters "stable" "$(complete_bash weir dedup --filter st)"
 is bash-equals "json" "$(complete_bash weir dedup --stats = j)"
+# a command that begins with a word of its own offers it, in every shell, then files
+touch a-file
+is bash-actions "list run report stream" "$(complete_bash weir lab '')"
+is bash-action-late "run report" "$(complete_bash weir lab --full r)"
+is bash-questions "self join search" "$(complete_bash weir pairs '')"
+is bash-after-action a-file "$(complete_bash weir pairs self a-)"
+is bash-action-value a-file "$(complete_bash weir pairs --save a-)"
+is zsh-actions "'1:action:(list run report stream)' '1:action:(self join search)'" "$(grep -o "'1:action:.*'" c.zsh | sort | paste -sd ' ')"
+is fish-actions 2 "$(grep -cE "and not __fish_seen_subcommand_from (list run report stream|self join search)' -f -a '(list|self)" c.fish)"
+# weir(1) leads to the page of every command
+run help weir; sed -n '/^SEE ALSO/,$p' out >also
+sed -n '/^COMMANDS/,/^OPTIONS/s/^    \([a-z][a-z]*\) .*/weir-\1(1)/p' out | sort >commands
+grep -o 'weir-[a-z]*(1)' also | sort >led; same see-also commands led
 # the man pages in the tree are those that this program prints; REFRESH=1 rewrites them
 for p in weir dedup count pairs plan inspect merge lab help filters; do
   case $p in weir) f=weir.1;; filters) f=weir-filters.7;; *) f=weir-$p.1;; esac

@@ -10,6 +10,8 @@ few=(thesis-3.1 thesis-3.2 rsbf-table-2)
 
 run lab list; is list-code 0 $rc
 is list-names "" "$(for n in thesis-3.1 thesis-3.6 rsbf-table-5 rsbf-fig-7 rsbf-theorem-5.1 ours-recent ours-audit; do grep -q "^$n " out || echo "$n"; done)"
+# three columns: each begins at the same place in all rows
+is list-aligned "1 1" "$(awk '{ match($0, /^[^ ]+ +/); second[RLENGTH]; rest = substr($0, RLENGTH + 1); match(rest, /^.*[^ ]  +/); third[RLENGTH] } END { print length(second), length(third) }' out)"
 run lab list --json
 if command -v python3 >/dev/null; then
   is list-json good "$(python3 -c 'import json; d = json.load(open("out")); assert all(set(e) == {"name", "source", "title", "claim", "quick", "full", "quick_seconds", "full_seconds"} for e in d); print("good")' 2>&1 | tail -1)"

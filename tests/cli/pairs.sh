@@ -295,4 +295,14 @@ trouble_like online-word "pairs: --online takes width=W,depth=D or error=RATE, *
 trouble_like missing "pairs: cannot read 'nothing'*" pairs self "${c[@]}" nothing
 trouble_like memory "pairs: *memory*" pairs self "${c[@]}" -m 1 t.csv
 printf 'x,"y\n' >open.csv; trouble_like open-quote "pairs: record 1 of 'open.csv'*quote*" pairs self --format csv -c 1,2 open.csv
+
+# the first example of docs/pairs.md is what it prints, but for the time
+data=; for d in "${WEIR_DATA-}" "$root"/{.,..,../..}/shared/data; do [[ -r $d/package_titles.tsv.zst ]] && data=$d && break; done
+if [[ $data ]] && command -v zstd >/dev/null; then
+  zstd -qdc "$data/package_titles.tsv.zst" >package_titles.tsv
+  awk '/^    \$ weir pairs/ { inside = 1 } inside && /^[^ ]/ { exit } inside { sub(/^    /, ""); print }' "$root/docs/pairs.md" >example
+  read -ra words < <(sed -n '1s/^\$ weir //p' example); run "${words[@]}"; cp out got
+  without_time() { sed -E 's/[0-9.]+ s$//' "$1"; }
+  is docs-example "$(without_time <(tail -n +2 example))" "$(without_time got)"
+else skip docs-example "the real streams are not here (WEIR_DATA)"; fi
 finish

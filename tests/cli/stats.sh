@@ -28,6 +28,14 @@ PY
   is stats-json good "$(cat verdict)"
 else skip stats-json "python3 is not installed"; fi
 is stats-json-one-line 1 "$(wc -l <err)"
+# written is what this run wrote, wherever in a file it began; of a resumed run in all
+written() { grep -o '"bytes_out":[0-9]*' err | cut -d: -f2; }
+(head -c 1000 in; "$WEIR" dedup --memory 1M --stats=json in 2>err) >behind; is written-behind 3893 "$(written)"
+"$WEIR" dedup --memory 1M --stats=json in >>behind 2>err; is written-appended 3893 "$(written)"
+"$WEIR" dedup --memory 1M --stats=json in 2>err | cat >/dev/null; is written-pipe 3893 "$(written)"
+head -1200 in >growing-in; run dedup --memory 1M --state half -o once growing-in
+cp in growing-in; run dedup --state half --resume --stats=json -o once growing-in
+is written-resumed "true $(wc -c <once)" "$(grep -o '"resumed":[a-z]*' err | cut -d: -f2) $(written)"
 run dedup --memory 1M --audit=1/1 in
 is audit-line "audit            false positives 0% (95% interval 0% - X), false negatives 0% (95% interval 0% - X), from 1 key in 1" "$(grep ^audit err | sed 's/- [0-9.]*%/- X/g')"
 run dedup --memory 1M --audit --stats=json in; grep -q '"one_in":64,' err && ok audit-default || no audit-default "$(cat err)"
@@ -40,7 +48,16 @@ is warn-once 1 "$(wc -l <err)"
 seq 1 3000 >many
 "$WEIR" dedup --memory 64K --fpr 10% --filter reservoir many 2>early >/dev/null
 is warn-early "weir: dedup: the filter 'reservoir' has begun to forget, as it does long before it is full: repeats may pass; 'recent' forgets nothing while the keys fit" "$(cat early)"
-grep -qE "^weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold about [0-9.]+K$" err && ok warn-text || no warn-text "$(cat err)"
+is warn-text "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold about NK" "$(sed -E 's/[0-9.]+K$/NK/' err)"
+# what it would hold is what such a filter has room for, however long the stream and its pauses
+grep -oE '[0-9.]+K$' err >told
+run dedup --memory 256K --state roomy
+is warn-room true "$("$WEIR" inspect roomy | awk -v told="$(cat told)" '$1 == "room" { off = told * 1000 / $2; print (off > 0.98 && off < 1.02) ? "true" : told " of " $2 }')"
+(cat big; sleep 0.3; seq 300000 600000) | "$WEIR" dedup --memory 64K 2>paused >/dev/null
+run dedup --memory 64K big; same warn-same err paused
+# a filter that does not say how much room it has
+"$WEIR" dedup --memory 64K --filter buffer big 2>roomless >/dev/null
+is warn-no-room "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold more" "$(cat roomless)"
 run dedup --memory 64K --quiet big; is warn-quiet "" "$(cat err)"
 run dedup --memory 64M big; is warn-not "" "$(cat err)"
 
@@ -50,12 +67,27 @@ run dedup --memory 1M in; is progress-off "" "$(cat err)"
 grep -qE '^[0-9.]+K? records, [0-9.]+K?/s, [0-9.]+% repeats$' err && ok progress-on || no progress-on "$(cat err)"
 (seq 1 100; sleep 1.3; seq 1 100) | "$WEIR" dedup --memory 1M --progress --quiet 2>err >/dev/null
 is progress-quiet "" "$(cat err)"
+(echo a; sleep 1.3; echo a) | "$WEIR" dedup --memory 1M --progress 2>err >/dev/null
+grep -q '^1 record, ' err && ok progress-one || no progress-one "$(cat err)"
 if command -v script >/dev/null; then
-  (seq 1 100; sleep 0.6; seq 1 100) >/dev/null
-  script -qec "(seq 1 100; sleep 0.7; seq 1 100) | '$WEIR' dedup --memory 1M >/dev/null" /dev/null </dev/null >tty 2>&1
+  # on_terminal COMMAND: what it shows on a terminal, in the file tty
+  on_terminal() { TERM=xterm script -qec "$1" /dev/null </dev/null >tty 2>&1; }
+  on_terminal "(seq 1 100; sleep 1.4; seq 1 100) | '$WEIR' dedup --memory 1M >/dev/null"
   grep -q $'\r100 records, ' tty && ok progress-terminal || no progress-terminal "$(tr '\r' '|' <tty | head -c 200)"
-  # the line is gone at the end
-  is progress-cleared "" "$(tr '\r' '\n' <tty | tail -1 | tr -d ' ')"
+  is progress-erased $'\r\e[K' "$(tail -c 4 tty)"
+  on_terminal "(seq 1 100; sleep 0.6; seq 1 100) | '$WEIR' dedup --memory 1M >/dev/null"
+  is progress-short-work "" "$(cat tty)"
+  # records on the terminal: no progress unless asked for, and then never on a line with a record
+  on_terminal "(echo a; sleep 1.4; echo b) | '$WEIR' dedup --memory 1M"
+  is progress-records 'a|b|' "$(tr -d '\r' <tty | tr '\n' '|')"
+  on_terminal "(echo a; sleep 1.4; echo b) | '$WEIR' dedup --memory 1M --progress"
+  is progress-makes-way $'\r\e[Kb' "$(grep -o $'\r\e\\[Kb' tty)"
+  grep -q $'\r1 record, ' tty && ok progress-both || no progress-both "$(cat -v tty)"
+  on_terminal "(echo a; sleep 1.4; echo b) | '$WEIR' dedup --memory 1M -o once"
+  grep -q $'\r1 record, ' tty && ok progress-output-file || no progress-output-file "$(cat -v tty)"
+  # where nothing can be erased it takes no part in the screen
+  on_terminal "(echo a; sleep 1.4; echo b) | TERM=dumb '$WEIR' dedup --memory 1M -o once"
+  is progress-dumb "" "$(cat tty)"
 else skip progress-terminal "script is not installed"; fi
 # past its capacity: what helps is what was given
 seq 20000 >many

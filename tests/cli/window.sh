@@ -43,4 +43,14 @@ run dedup --memory 64K --fpr 0.1% --seed 3 --window 3000 --audit=1/1 --stats=jso
 is audit-in-window true "$(grep -o '"false_seen":[0-9]*' err | awk -F: '{ print $2 < 30 ? "true" : "false: " $2 }')"
 printf '2024-01-01T00:00:00Z,a\n' >iso.csv
 trouble time-format-told "dedup: record 1 of 'iso.csv' (at byte 0): the time is not as --time-format says (unix if not given)" dedup --format csv -k 2 --window 1h --time 1 iso.csv
+# keys that go before their time: more memory is advised where it would be used
+seq 200000 >many
+run dedup --memory 64K --seed 1 --window 10000 many
+is window-full "weir: dedup: some keys of the window had to go before their time: repeats may pass; --memory 256K would keep more of them" "$(cat err)"
+run dedup --memory 64K --seed 1 --window 1000 many
+is window-unused "weir: dedup: some keys of the window had to go before their time, as a few do by chance: repeats may pass; more --memory would change nothing" "$(cat err)"
+run dedup --memory 4M --seed 1 --window 1h many
+is window-early "weir: dedup: some keys of the window had to go before their time: repeats may pass; --memory 16M would keep more of them" "$(cat err)"
+run dedup --memory 64K --seed 1 --filter window --window 100K many
+is window-cut "weir: dedup: some keys of the window had to go before their time: repeats may pass; --memory 256K would keep more of them" "$(cat err)"
 finish

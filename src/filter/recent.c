@@ -63,9 +63,10 @@
  * are clocked, the sooner the more it is and the smaller a part of a key a mark is. Where it is
  * not so much, and flat lines tell that the keys that came first go on being hit, lines are spread
  * and what is there holds its place, which is as good as an LRU of as many places and costs
- * nothing: recent_spread.h says why. Where repeats
- * are rare, or a key that was hit is done, keys go in the order in which they came: new ones
- * enter at the front of their lists, and then with a mark that the hand wipes as it passes, so
+ * nothing: recent_spread.h says why. Where they tell that what came last is hit, lines are clocked
+ * and the hand wipes marks, and once there are far too many keys new ones have marks too. Where
+ * repeats are rare, or a key that was hit is done, keys go in the order in which they came: new
+ * ones enter at the front of their lists, and then with a mark that the hand wipes as it passes, so
  * that all of them live from one visit to the next but one. If repeats are very rare the younger
  * half of a line has marks as soon as it is full, so that the hand begins with the older one.
  * Groups do that worse, but in half the time, so they do it in large filters. A change of form
@@ -189,6 +190,10 @@ static const struct {
 #define LASTING (-0.08)  /* freshness of a stream whose first keys go on being hit, */
 #define HOLD_LINES 2048u /* lines that are enough to see it when they cease to be, */
 #define HOLD_BITS 80     /* and bits of a key times the skew up to which they hold their places */
+#define FRESH 0.08       /* freshness of a stream whose latest keys are hit, */
+#define FRESH_SURE 2     /* standard deviations from which on that is believed, */
+#define FRESH_LEAST 0.9  /* and the skew that it takes, */
+#define FRESH_SKEW 3     /* and from which on it counts less than the skew */
 #define WIDE 5u          /* bits of a key in a marked line, for marks to be worth one */
 #define SPREAD_MORE 1.05 /* places for each of the shared form, for spread lines to be better */
 /* Keys for each place from which on */
@@ -196,6 +201,7 @@ static const struct {
 #define FRONT_FROM 1.3    /* or by groups, which both forget in order, */
 #define FEW_WIDE_FROM 1.9 /* remainders of few bits are worth spreading, */
 #define CONTEST_FROM 2.5  /* the contest decides, */
+#define FRESH_FRONT 2.5   /* fresh keys have marks from the start, */
 #define MARKED_BLIND 2.3  /* a stream is worth marks if it may be skewed, */
 #define MARKED_SOON 0.5   /* if it is, at least this, and */
 #define MARKED_FROM 800   /* this over the bits of a key and the third power of the skew, */
@@ -661,6 +667,17 @@ static bool keys_last(const recent_filter *f) {
     return f->lines >= HOLD_LINES && !f->state.fleeting && freshness(f) < LASTING;
 }
 
+/* Whether what came last is hit, and not the same keys all the time. If keys that were hit are done
+ * nothing is gained by knowing them, but lines that do are not changed for that. Places are spread
+ * evenly over 2 if they mean nothing, so their variance is 1/3. */
+static bool keys_are_fresh(const recent_filter *f) {
+    double mean = freshness(f), deviation = sqrt(1 / (3.0 * (double)(f->state.hits_aged + 1)));
+    double skew = known_skew(f);
+    bool clocked = ways[f->state.winner].form == CLOCKED;
+    return mean > FRESH && mean > FRESH_SURE * deviation && skew < FRESH_SKEW &&
+           (skew == 0 || skew > FRESH_LEAST || clocked);
+}
+
 /* Than one in so many verdicts. */
 HOT bool repeats_are_fewer(const recent_filter *f, uint64_t one_in) {
     return f->state.hits * one_in <= f->state.hits + f->state.misses;
@@ -698,6 +715,14 @@ static unsigned way_in_order(const recent_filter *f, double crowd) {
     return by_hand ? CLOCKED_FRONT : ORDERED_FRONT;
 }
 
+/* The way of fresh keys: marks that the hand wipes, and where there are far too many keys new
+ * ones have them too. */
+static unsigned way_for_fresh(const recent_filter *f, double crowd) {
+    if (way_of_hits(f) != CLOCKED_KEEP) return way_in_order(f, crowd);
+    if (crowd < FRONT_SOON) return SHARED_BEHIND;
+    return crowd < FRESH_FRONT || !to_be_had(f, CLOCKED_FRONT) ? CLOCKED_KEEP : CLOCKED_FRONT;
+}
+
 /* The way to begin with, before the contest has anything to say. Where repeats are rare and no
  * more is known, keys that were hit may well be done; where they are very rare, they are not what
  * counts before there is a contest. */
@@ -708,6 +733,7 @@ static unsigned likely_way(const recent_filter *f) {
     spent |= crowd < CONTEST_FROM && repeats_are_fewer(f, VERY_RARE);
     if (spent) return way_in_order(f, crowd);
     if (skew == 0 && !once) return crowd > MARKED_BLIND ? way_of_hits(f) : SHARED_BEHIND;
+    if (keys_are_fresh(f)) return way_for_fresh(f, crowd);
     return skew < SKEWED ? way_for_alike(f, crowd) : way_for_skewed(f, crowd, skew);
 }
 
@@ -733,6 +759,7 @@ static void follow(recent_filter *f, unsigned way, bool decided) {
     f->state.decided |= decided;
     if (way == f->state.winner) return;
     f->state.winner = way;
+    f->state.sweep |= way == CLOCKED_KEEP && keys_are_fresh(f);
     forget_contest(f);
 }
 
@@ -755,7 +782,7 @@ static void halve_contest(recent_filter *f) {
  * given up for it, unless it is known to be worth nothing: else only the contest leads away. */
 static bool is_settled(const recent_filter *f) {
     uint64_t way = f->state.winner;
-    if (known_skew(f) > 0 && known_skew(f) < SKEWED) return false;
+    if ((known_skew(f) > 0 && known_skew(f) < SKEWED) || keys_are_fresh(f)) return false;
     return way == CLOCKED_KEEP || way == ORDERED_MIDDLE ||
            (way == SPREAD_HOLD && !f->state.fleeting);
 }
@@ -1316,9 +1343,7 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
         CALL(outgrow, cpu, (f, line, n, list, rest));
         return false;
     }
-    put_tag(line, n, tag);
-    line[0] = (uint8_t)(n + 1);
-    add_flat_marks(line, n, is_young(f, n, front) << n);
+    put_tag(line, n, tag, is_young(f, n, front));
     return false;
 }
 

@@ -472,12 +472,14 @@ HOT void add_flat_marks(uint8_t *line, unsigned n, unsigned marks) {
 }
 
 /* Put a tag after n others, where the way of being flat stays the same; which one that
- * is is hard to guess. A half word is written with the one before it. */
-HOT void put_tag(uint8_t *line, unsigned n, uint64_t tag) {
+ * is is hard to guess. A half word is written with the one before it, and the number of entries
+ * with the marks: a byte that was just stored would hold up the load of its word. */
+HOT void put_tag(uint8_t *line, unsigned n, uint64_t tag, unsigned mark) {
     uint64_t half = -(uint64_t)(n > WORDS_MOST);
     uint8_t *at = line + (half ? 4 : 8) * n;
-    uint64_t kept = half >> 32;
+    uint64_t kept = half >> 32, marked = half & (uint64_t)mark << (8 + n);
     store64(at, (load64(at) & kept) | (tag & ~kept));
+    put_word(line, 0, (get_word(line, 0) & ~low_mask(8)) | marked | (n + 1));
 }
 
 typedef struct {

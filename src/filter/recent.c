@@ -188,6 +188,7 @@ static const struct {
 #define AGE_ONE 65536    /* in such units, */
 #define AGED_ENOUGH 64u  /* and hits from which on that is believed */
 #define LASTING (-0.08)  /* freshness of a stream whose first keys go on being hit, */
+#define LASTING_SURE 4   /* standard deviations from which on that is believed, */
 #define HOLD_LINES 2048u /* lines that are enough to see it when they cease to be, */
 #define HOLD_BITS 80     /* and bits of a key times the skew up to which they hold their places */
 #define FRESH 0.08       /* freshness of a stream whose latest keys are hit, */
@@ -661,20 +662,24 @@ static double freshness(const recent_filter *f) {
     return (double)(int64_t)f->state.hit_age / AGE_ONE / (double)f->state.hits_aged;
 }
 
+/* The same in standard deviations from 0: places are spread evenly over 2 if they mean nothing. */
+static double surely_fresh(const recent_filter *f) {
+    return freshness(f) * sqrt(3 * (double)f->state.hits_aged);
+}
+
 /* Whether keys that came first go on being hit. Small filters would not see it in time when they
  * cease to be. */
 static bool keys_last(const recent_filter *f) {
-    return f->lines >= HOLD_LINES && !f->state.fleeting && freshness(f) < LASTING;
+    return f->lines >= HOLD_LINES && !f->state.fleeting && freshness(f) < LASTING &&
+           surely_fresh(f) < -LASTING_SURE;
 }
 
 /* Whether what came last is hit, and not the same keys all the time. If keys that were hit are done
- * nothing is gained by knowing them, but lines that do are not changed for that. Places are spread
- * evenly over 2 if they mean nothing, so their variance is 1/3. */
+ * nothing is gained by knowing them, but lines that do are not changed for that. */
 static bool keys_are_fresh(const recent_filter *f) {
-    double mean = freshness(f), deviation = sqrt(1 / (3.0 * (double)(f->state.hits_aged + 1)));
     double skew = known_skew(f);
     bool clocked = ways[f->state.winner].form == CLOCKED;
-    return mean > FRESH && mean > FRESH_SURE * deviation && skew < FRESH_SKEW &&
+    return freshness(f) > FRESH && surely_fresh(f) > FRESH_SURE && skew < FRESH_SKEW &&
            (skew == 0 || skew > FRESH_LEAST || clocked);
 }
 

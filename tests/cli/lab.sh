@@ -153,8 +153,12 @@ is no-folder-said "weir: lab: rsbf-fig-2-4-6, 2 KB, 2 KB is left out: there is n
 
 # a program that was moved finds what is above it, and knows nothing of where it was made
 mkdir -p moved/bin; cp "$WEIR" moved/bin/weir
-(unset WEIR_DATA; moved/bin/weir lab stream weblog >out 2>err); is moved-code 2 $?
-is moved-said "weir: lab: the real streams are not here; let WEIR_DATA name their folder" "$(cat err)"
+above=$PWD; until [[ -z $above || -e $above/shared/data ]]; do above=${above%/*}; done
+if [[ -e $above/shared/data ]]; then skip moved "there is $above/shared/data"
+else
+  (unset WEIR_DATA; moved/bin/weir lab stream weblog >out 2>err); is moved-code 2 $?
+  is moved-said "weir: lab: the real streams are not here; let WEIR_DATA name their folder" "$(cat err)"
+fi
 mkdir -p moved/shared/data; printf 'a\nb\n' | zstd -q >moved/shared/data/repo_urls.txt.zst
 is moved-finds 2 "$(unset WEIR_DATA; moved/bin/weir lab stream repo_urls | wc -l)"
 if grep -q '^CMAKE_BUILD_TYPE:STRING=Release' "$(dirname "$WEIR")/CMakeCache.txt" 2>/dev/null; then

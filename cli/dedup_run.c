@@ -334,12 +334,6 @@ static uint64_t asked_memory(const char *spec, const weir_filter_info *info) {
     return bytes;
 }
 
-/* A window of records needs only so many lines, and `recent` takes no more. */
-static bool leaves_memory(const weir_filter *filter, uint64_t asked) {
-    double lines = filter_detail(filter, "lines");
-    return lines > 0 && (lines + 1) * 64 <= (double)asked;
-}
-
 static void warn_over_capacity(const dedup *d, const weir_filter_info *info) {
     char now[32], capacity[32];
     bool planned = !spec_get(d->settings->spec, "capacity", capacity, sizeof capacity);
@@ -348,9 +342,10 @@ static void warn_over_capacity(const dedup *d, const weir_filter_info *info) {
              weir_print_rate(now, info->fpr_now), planned ? "more --memory" : "a higher capacity");
 }
 
-static void warn_window(const dedup *d, uint64_t memory) {
+/* A window of records needs only so much memory, and `recent` takes no more. */
+static void warn_window(const weir_filter_info *info, uint64_t memory) {
     char more[32];
-    if (leaves_memory(d->filter, memory))
+    if (info->memory < memory)
         cli_warn("some keys of the window had to go before their time, as a few do by chance: "
                  "repeats may pass; more --memory would change nothing");
     else
@@ -372,7 +367,7 @@ static void warn_forgetting(const dedup *d, const weir_filter_info *info) {
     bool renew;
     if (!spec) return;
     uint64_t memory = asked_memory(spec, info);
-    if (spec_window(spec, window, sizeof window, &renew)) warn_window(d, memory);
+    if (spec_window(spec, window, sizeof window, &renew)) warn_window(info, memory);
     else if (info->fill >= FULL_LEAST) warn_full(d, memory);
     else
         cli_warn("the filter '%s' has begun to forget, as it does long before it is full: repeats "

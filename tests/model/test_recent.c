@@ -350,6 +350,7 @@ static void spread_lines_lose_one_key_at_a_time(void **unused) {
  * the next one comes. If it is hit while it waits it has a place. */
 static void held_places_are_kept(void **unused) {
     (void)unused;
+    unsigned known = 0, tries = 0;
     for (double rate = 0.09; rate > 1e-10; rate *= 0.3) {
         full_line l;
         make_full_line(&l, rate, SPREAD);
@@ -379,11 +380,12 @@ static void held_places_are_kept(void **unused) {
             offer_to_line(f, l.line, SPREAD_HOLD, test_word(75, next++));
         assert_true(line_is_sound(f, l.line));
         assert_int_equal(f->state.books.held, line_entries(f, l.line));
-        l.values[0] = last, l.count = 1;
-        singles = count_known(&l); /* which it loses only if it is the one that goes for another */
-        assert_true(singles <= 1);
+        known += knows(f, l.line, last); /* unless it is the one that goes for another */
+        tries++;
         free_recent(f);
     }
+    printf("# of %u keys that were hit while they waited %u kept their places\n", tries, known);
+    assert_true(4 * known >= 3 * tries);
 }
 
 /* The marks that clocked lines have. */
@@ -489,6 +491,37 @@ static void freshness_is_told(void **unused) {
         assert_true(fabs(freshness(f) - expected[age]) < 0.1);
         free_recent(f);
     }
+}
+
+/* What is told counts only if it is sure, and if the skew leaves something to be gained by it. */
+static void freshness_has_to_be_sure(void **unused) {
+    (void)unused;
+    const struct {
+        double freshness;
+        uint64_t hits;
+        double skew;
+        uint64_t winner;
+        bool fresh, last;
+    } cases[] = {
+        {0.2, 300, 0, SPREAD_ANY, true, false},      {0.2, 63, 0, SPREAD_ANY, false, false},
+        {0.07, 9000, 0, SPREAD_ANY, false, false},   {0.1, 120, 0, SPREAD_ANY, false, false},
+        {0.1, 150, 0, SPREAD_ANY, true, false},      {0.2, 300, 1.2, SPREAD_ANY, true, false},
+        {0.2, 300, 0.7, SPREAD_ANY, false, false},   {0.2, 300, 0.7, CLOCKED_FRONT, true, false},
+        {0.2, 300, 3.2, CLOCKED_KEEP, false, false}, {-0.2, 300, 0, SPREAD_ANY, false, true},
+        {-0.2, 120, 0, SPREAD_ANY, false, false},    {-0.07, 9000, 0, SPREAD_ANY, false, false},
+    };
+    recent_filter *f = make_recent(256 << 10, 0.01, 6);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        f->state.hits_aged = cases[i].hits;
+        f->state.hit_age =
+            (uint64_t)(int64_t)(cases[i].freshness * AGE_ONE * (double)cases[i].hits);
+        f->state.hit_first = cases[i].skew > 0 ? 1000000 : 0;
+        f->state.hit_again = (uint64_t)(cases[i].skew * 1000000);
+        f->state.winner = cases[i].winner;
+        if (keys_are_fresh(f) != cases[i].fresh || keys_last(f) != cases[i].last)
+            fail_msg("case %u: fresh %d, last %d", i, keys_are_fresh(f), keys_last(f));
+    }
+    free_recent(f);
 }
 
 /* One record in four is one of the last `reach` once more, of the latest more often; which of
@@ -635,7 +668,7 @@ static void rivals_tell_what_counts(void **unused) {
         }
         printf("# lately %u: %.0f called new with rivals, %.0f without\n", lately, missed[1],
                missed[0]);
-        assert_true(missed[1] < (lately ? 0.999 : 1.005) * missed[0]);
+        assert_true(missed[1] < (lately ? 0.995 : 1.005) * missed[0]);
     }
 }
 
@@ -1166,6 +1199,7 @@ int main(void) {
         cmocka_unit_test(ways_follow_the_stream),
         cmocka_unit_test(keys_hold_their_places_while_they_last),
         cmocka_unit_test(freshness_is_told),
+        cmocka_unit_test(freshness_has_to_be_sure),
         cmocka_unit_test(fresh_keys_are_kept),
         cmocka_unit_test(rare_repeats_are_kept_in_order),
         cmocka_unit_test(what_came_first_goes_first),

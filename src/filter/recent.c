@@ -158,7 +158,7 @@ static const struct {
 
 #define LAYOUT 4u                    /* of lines; one more when they come to mean something else */
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
-#define AHEAD 24u                    /* lines asked for ahead of the one at work */
+#define AHEAD 64u                    /* lines asked for ahead of the one at work */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
 #define MANY_LINES 65536u            /* so many that speed counts more than a little memory */
 #define TRIED_ONE_IN 512u            /* lines has twins, */
@@ -1281,8 +1281,75 @@ FOR_AVX512 static inline void list_up_wide(const line_shape *shape, uint8_t *lin
     for (unsigned i = 0; i < N / 2; i++) add_bits(&top, pairs[i], 2 * width);
     put_top(line, &top);
 }
+
+/* A 1 at each of sixteen places of a header, as far as they are in word k. */
+FOR_AVX2 static inline uint64_t ones_in_word(line_pair places, unsigned k) {
+    const __m256i one = _mm256_set1_epi64x(1), start = _mm256_set1_epi64x(64 * k);
+    __m256i ones = _mm256_setzero_si256();
+    const __m128i quarters[4] = {
+        _mm256_castsi256_si128(places.low), _mm256_extracti128_si256(places.low, 1),
+        _mm256_castsi256_si128(places.high), _mm256_extracti128_si256(places.high, 1)};
+    for (unsigned i = 0; i < 4; i++) {
+        __m256i at = _mm256_sub_epi64(_mm256_cvtepu32_epi64(quarters[i]), start);
+        ones = _mm256_or_si256(ones, _mm256_sllv_epi64(one, at));
+    }
+    __m128i two = _mm_or_si128(_mm256_castsi256_si128(ones), _mm256_extracti128_si256(ones, 1));
+    return (uint64_t)_mm_cvtsi128_si64(two) | (uint64_t)_mm_extract_epi64(two, 1);
+}
+
+/* The same in two registers. */
+FOR_AVX2 static inline void list_up_pair(const line_shape *shape, uint8_t *line, uint64_t tag) {
+    enum { N = HALVES_MOST + 1 };
+    const shared_form *form = &shape->shared;
+    const __m256i one = _mm256_set1_epi32(1);
+    const __m128i list_shift = _mm_cvtsi32_si128((int)(32 - form->list_bits)),
+                  list_bits = _mm_cvtsi32_si128((int)form->list_bits);
+    unsigned width = form->width[N], words = header_words(shape, N);
+    const __m128i field_shift = _mm_cvtsi32_si128((int)(32 - width));
+    unsigned marks = mark_of(form, N) ? get_flat_marks(line, N - 1) << 1 : 0;
+    line_pair tags = pair_load(line), ranks = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    tags.low = _mm256_blend_epi32(tags.low, _mm256_set1_epi32((int)(tag >> 32)), 1);
+    line_pair lists = {_mm256_srl_epi32(tags.low, list_shift),
+                       _mm256_srl_epi32(tags.high, list_shift)};
+    line_pair order = {_mm256_slli_epi32(lists.low, 4), _mm256_slli_epi32(lists.high, 4)};
+    order.low = _mm256_or_si256(order.low, _mm256_setr_epi32(0, 15, 14, 13, 12, 11, 10, 9));
+    order.high = _mm256_or_si256(order.high, _mm256_setr_epi32(8, 7, 6, 5, 4, 3, 2, 1));
+    int32_t orders[N], rank[N];
+    uint32_t fields[N], sorted[N];
+    pair_store((uint8_t *)orders, order);
+    for (unsigned i = 0; i < N; i++) {
+        __m256i other = _mm256_set1_epi32(orders[i]);
+        ranks.low = _mm256_sub_epi32(ranks.low, _mm256_cmpgt_epi32(order.low, other));
+        ranks.high = _mm256_sub_epi32(ranks.high, _mm256_cmpgt_epi32(order.high, other));
+    }
+    line_pair rests = {_mm256_srl_epi32(_mm256_sll_epi32(tags.low, list_bits), field_shift),
+                       _mm256_srl_epi32(_mm256_sll_epi32(tags.high, list_bits), field_shift)};
+    if (mark_of(form, N)) {
+        const __m256i bits = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)marks), bits);
+        __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32((int)(marks >> 8)), bits);
+        rests.low =
+            _mm256_or_si256(_mm256_andnot_si256(one, rests.low), _mm256_and_si256(low, one));
+        rests.high =
+            _mm256_or_si256(_mm256_andnot_si256(one, rests.high), _mm256_and_si256(high, one));
+    }
+    pair_store((uint8_t *)rank, ranks);
+    pair_store((uint8_t *)fields, rests);
+    for (unsigned i = 0; i < N; i++) sorted[rank[i]] = fields[i];
+    __m256i code_bits = _mm256_set1_epi32((int)shape->code_bits);
+    line_pair places = {_mm256_add_epi32(_mm256_add_epi32(lists.low, ranks.low), code_bits),
+                        _mm256_add_epi32(_mm256_add_epi32(lists.high, ranks.high), code_bits)};
+    line_top top = new_top();
+    for (unsigned i = 0; i < N; i += 2)
+        add_bits(&top, (uint64_t)sorted[i] << width | sorted[i + 1], 2 * width);
+    memset(line, 0, LINE_BYTES);
+    put_word(line, 0, ones_in_word(places, 0) | N);
+    for (unsigned k = 1; k < words; k++) put_word(line, k, ones_in_word(places, k));
+    put_top(line, &top);
+}
 #else
 #define list_up_wide(...) ((void)0)
+#define list_up_pair(...) ((void)0)
 #endif
 
 /* From a flat line to lists, with one key more. A flat line has its entries in the
@@ -1318,9 +1385,10 @@ HOT void outgrow_here(recent_filter *f, uint8_t *line, unsigned n, unsigned list
                       cpu_kind cpu) {
     uint32_t halves[WORDS_MOST];
     if (n == f->shape.shared.flat) {
-        if (cpu == CPU_AVX512 && n == HALVES_MOST)
-            list_up_wide(&f->shape, line, tag_of(&f->shape.shared, list, rest));
-        else list_up(f, line, n, list, rest);
+        uint64_t tag = tag_of(&f->shape.shared, list, rest);
+        if (n < HALVES_MOST || cpu == CPU_ANY) list_up(f, line, n, list, rest);
+        else if (cpu == CPU_AVX512) list_up_wide(&f->shape, line, tag);
+        else list_up_pair(&f->shape, line, tag);
         return;
     }
     for (unsigned i = 0; i < WORDS_MOST; i++) halves[i] = (uint32_t)(get_word(line, i) >> 32);
@@ -1423,19 +1491,22 @@ NOT_HERE(bool, offer_long,
 /* A line in another form than that of its way changes when a new key comes, and before it does,
  * so that the key is not lost again. A clocked one becomes what it was, which is quick, and has
  * room. */
-static __attribute__((noinline)) void change_form(recent_filter *f, uint8_t *line, unsigned way,
-                                                  uint64_t value) {
+HOT void change_form_here(recent_filter *f, uint8_t *line, unsigned way, uint64_t value,
+                          cpu_kind cpu) {
     bool clocked = form_of(&f->shape, read_code(line, &f->shape)) == CLOCKED;
     unsigned form = clocked && f->shape.clock.as_shared ? SHARED : ways[way].form;
-    if (!knows(f, line, value)) convert_any(f, line, form);
+    if (!knows(f, line, value)) CALL(convert, cpu, (f, line, form));
 }
+
+NOT_HERE(void, change_form, (recent_filter * f, uint8_t *line, unsigned way, uint64_t value),
+         (f, line, way, value, cpu))
 
 /* A key and its line, which goes such a way when it is full. `value` is what is left of the
  * hash once it has chosen the line. */
 HOT bool offer_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
     unsigned code = read_code(line, &f->shape);
     if (code >= f->shape.code_ordered && form_of(&f->shape, code) != ways[way].form) {
-        change_form(f, line, way, value);
+        CALL(change_form, cpu, (f, line, way, value));
         code = read_code(line, &f->shape);
     }
     if (code >= f->shape.code_ordered) {
@@ -1569,8 +1640,9 @@ HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t h
     return seen;
 }
 
+/* Into the second cache, which waits for more lines at a time than the first. */
 HOT void ask_for(const uint8_t *cells, uint64_t lines, uint64_t hash) {
-    __builtin_prefetch(cells + weir__scale(hash, lines) * LINE_BYTES, 1);
+    __builtin_prefetch(cells + weir__scale(hash, lines) * LINE_BYTES, 1, 2);
 }
 
 /* Cells are bytes, which may be anything to the compiler: what does not change while

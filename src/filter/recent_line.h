@@ -39,32 +39,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
-#include "core/cpu.h"
+#include "filter/recent_bits.h"
+#include "filter/recent_wide.h"
 
-/* What does not happen with every key is a function of its own, one for each kind of
- * processor: code for one stalls when it is called from code for another. NOT_HERE makes
- * them from NAME_here, whose arguments may name the `cpu`; CALL calls the one that suits. */
-#define NOT_HERE(type, name, parameters, arguments)                                                \
-    NOT_HERE_FOR(, CPU_ANY, type, name##_any, parameters, name##_here arguments)                   \
-    NOT_HERE_FOR(FOR_AVX2, CPU_AVX2, type, name##_avx2, parameters, name##_here arguments)         \
-    NOT_HERE_FOR(FOR_AVX512, CPU_AVX512, type, name##_avx512, parameters, name##_here arguments)
-#define NOT_HERE_FOR(target, kind, type, name, parameters, call)                                   \
-    target __attribute__((noinline, unused)) static type name parameters {                         \
-        const cpu_kind cpu = kind;                                                                 \
-        (void)cpu;                                                                                 \
-        return call;                                                                               \
-    }
-#define CALL(name, cpu, arguments)                                                                 \
-    ((cpu) == CPU_ANY    ? name##_any arguments                                                    \
-     : (cpu) == CPU_AVX2 ? name##_avx2 arguments                                                   \
-                         : name##_avx512 arguments)
-
-#define LINE_BYTES 64u
-#define LINE_BITS 512u
 #define ENTRIES_MAX 240u /* the most that a line may hold */
 #define WIDTH_MAX 56u    /* of a remainder: with a shift of up to 7 bits it is read in one load */
 #define WIDTH_FIRST 33u  /* of the remainders of a line that is no longer flat */
@@ -174,155 +152,19 @@ typedef struct {
     clock_form clock;
 } line_shape;
 
-/* ---- bits of a line ---- */
-
-HOT uint64_t load64(const uint8_t *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
-HOT void store64(uint8_t *at, uint64_t word) { memcpy(at, &word, sizeof word); }
-
-HOT uint64_t low_mask(unsigned count) {
-    return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
-}
-
-HOT uint64_t get_word(const uint8_t *line, unsigned k) { return load64(line + 8 * k); }
-HOT void put_word(uint8_t *line, unsigned k, uint64_t word) { store64(line + 8 * k, word); }
-
-/* One number or the other. The compiler is kept from making a branch of it, where the
- * condition is hard to guess. */
-HOT uint64_t pick64(bool first, uint64_t a, uint64_t b) {
-    uint64_t mask = -(uint64_t)first;
-    __asm__("" : "+r"(mask));
-    return b ^ (mask & (a ^ b));
-}
-HOT unsigned pick(bool first, unsigned a, unsigned b) { return (unsigned)pick64(first, a, b); }
-HOT unsigned least(unsigned a, unsigned b) {
-    unsigned x = a < b ? a : b;
-    __asm__("" : "+r"(x));
-    return x;
-}
-
-/* Up to WIDTH_MAX bits anywhere: one load, moved back where it would leave the line. */
-HOT uint64_t get_bits(const uint8_t *line, unsigned at, unsigned count) {
-    unsigned byte = least(at / 8, 56);
-    return load64(line + byte) >> (at - 8 * byte) & low_mask(count);
-}
-HOT void put_bits(uint8_t *line, unsigned at, unsigned count, uint64_t value) {
-    unsigned byte = least(at / 8, 56), shift = at - 8 * byte;
-    uint64_t word = load64(line + byte) & ~(low_mask(count) << shift);
-    store64(line + byte, word | value << shift);
-}
-
-/* The bits of a word from place x on, for any x. */
-HOT uint64_t from_place(int x) {
-    uint64_t all = ~UINT64_C(0);
-    return x <= 0 ? all : x > 63 ? 0 : all << x;
-}
-HOT void clear_bits(uint8_t *line, unsigned from, unsigned to) {
-    for (unsigned k = from / 64; 64 * k < to; k++) {
-        uint64_t mask = from_place((int)from - 64 * (int)k) & ~from_place((int)to - 64 * (int)k);
-        put_word(line, k, get_word(line, k) & ~mask);
+/* A remainder comes into the body, see splice(), and some bits of the first word are flipped. */
+HOT void splice_body(uint8_t *line, uint64_t flip, bool back, unsigned low, unsigned high,
+                     unsigned width, uint64_t remainder, cpu_kind cpu) {
+    if (cpu == CPU_AVX512) {
+        splice_body_wide(line, flip, back, low, high, width, remainder);
+    } else if (cpu == CPU_AVX2) {
+        splice_body_pair(line, flip, back, low, high, width, remainder);
+    } else {
+        put_word(line, 0, get_word(line, 0) ^ flip);
+        if (back) move_up(line, low, high, width);
+        else move_down(line, low, high, width);
+        put_bits(line, back ? low : high - width, width, remainder);
     }
-}
-
-/* Move the bits [from, to) up, or down, by 1..63 places. */
-HOT void move_up(uint8_t *line, unsigned from, unsigned to, unsigned by) {
-    if (from >= to) return;
-    unsigned first = (from + by) / 64, last = (to + by - 1) / 64;
-    for (unsigned k = last;; k--) {
-        uint64_t old = get_word(line, k), moved = old << by;
-        if (k) moved |= get_word(line, k - 1) >> (64 - by);
-        uint64_t mask =
-            from_place((int)(from + by) - 64 * (int)k) & ~from_place((int)(to + by) - 64 * (int)k);
-        put_word(line, k, (old & ~mask) | (moved & mask));
-        if (k == first) break;
-    }
-}
-HOT void move_down(uint8_t *line, unsigned from, unsigned to, unsigned by) {
-    if (from >= to) return;
-    unsigned first = (from - by) / 64, last = (to - by - 1) / 64;
-    for (unsigned k = first; k <= last; k++) {
-        uint64_t old = get_word(line, k), moved = old >> by;
-        if (k < 7) moved |= get_word(line, k + 1) << (64 - by);
-        uint64_t mask =
-            from_place((int)(from - by) - 64 * (int)k) & ~from_place((int)(to - by) - 64 * (int)k);
-        put_word(line, k, (old & ~mask) | (moved & mask));
-    }
-}
-
-#if defined(__x86_64__)
-/* The whole line in one register: bits from `place` on, and a value at `place`. */
-FOR_AVX512 static inline __m512i wide_from(int place) {
-    const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
-    __m512i x = _mm512_sub_epi64(_mm512_set1_epi64(place), base);
-    return _mm512_sllv_epi64(_mm512_set1_epi64(-1), _mm512_max_epi64(x, _mm512_setzero_si512()));
-}
-FOR_AVX512 static inline __m512i wide_at(uint64_t value, int place) {
-    const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
-    __m512i x = _mm512_sub_epi64(_mm512_set1_epi64(place), base),
-            v = _mm512_set1_epi64((long long)value);
-    __m512i negative = _mm512_sub_epi64(_mm512_setzero_si512(), x);
-    return _mm512_or_si512(_mm512_sllv_epi64(v, x), _mm512_srlv_epi64(v, negative));
-}
-/* Bits [from, to) of one line, the others of another. */
-FOR_AVX512 static inline __m512i wide_blend(__m512i line, __m512i moved, int from, int to) {
-    __m512i mask = _mm512_andnot_si512(wide_from(to), wide_from(from));
-    return _mm512_ternarylogic_epi64(mask, moved, line, 0xca); /* mask ? moved : line */
-}
-FOR_AVX512 static inline __m512i wide_shift(__m512i line, int places, bool up) {
-    const __m512i zero = _mm512_setzero_si512(), by = _mm512_set1_epi64(places);
-    __m512i higher = _mm512_shldv_epi64(line, _mm512_alignr_epi64(line, zero, 7), by);
-    __m512i lower = _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), by);
-    return _mm512_mask_mov_epi64(lower, (__mmask8)-up, higher);
-}
-FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, unsigned head, unsigned stop,
-                                          unsigned low, unsigned high, unsigned width,
-                                          uint64_t remainder) {
-    __m512i line = _mm512_loadu_si512(at);
-    __m512i header = wide_shift(line, 1, !back), body = wide_shift(line, (int)width, back);
-    int from = (int)pick(back, stop, head + 1), to = (int)pick(back, head - 1, stop + 1);
-    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
-    __m512i new = wide_blend(line, header, from, to);
-    new = wide_blend(new, body, (int)low + moved, (int)high + moved);
-    new = wide_blend(new, wide_at(remainder, place), place, place + (int)width);
-    _mm512_storeu_si512(at, _mm512_or_si512(new, wide_at(1, (int)head - back)));
-}
-/* The body alone, */
-FOR_AVX512 static inline __m512i wide_splice(__m512i line, bool back, unsigned low, unsigned high,
-                                             unsigned width, uint64_t remainder) {
-    __m512i body = wide_shift(line, (int)width, back);
-    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
-    __m512i new = wide_blend(line, body, (int)low + moved, (int)high + moved);
-    return wide_blend(new, wide_at(remainder, place), place, place + (int)width);
-}
-/* with some bits of the first word flipped, */
-FOR_AVX512 static inline void splice_body_wide(uint8_t *at, uint64_t flip, bool back, unsigned low,
-                                               unsigned high, unsigned width, uint64_t remainder) {
-    __m512i line = _mm512_loadu_si512(at);
-    line = _mm512_xor_si512(line, _mm512_maskz_set1_epi64(1, (long long)flip));
-    _mm512_storeu_si512(at, wide_splice(line, back, low, high, width, remainder));
-}
-/* or with one bit cleared and another set. */
-FOR_AVX512 static inline void splice_map_wide(uint8_t *at, unsigned in, unsigned out, bool back,
-                                              unsigned low, unsigned high, unsigned width,
-                                              uint64_t remainder) {
-    __m512i line = _mm512_andnot_si512(wide_at(1, (int)out), _mm512_loadu_si512(at));
-    line = _mm512_or_si512(line, wide_at(1, (int)in));
-    _mm512_storeu_si512(at, wide_splice(line, back, low, high, width, remainder));
-}
-#else
-#define splice_wide(...) ((void)0)
-#define splice_body_wide(...) ((void)0)
-#define splice_map_wide(...) ((void)0)
-#endif
-
-HOT void splice_body(uint8_t *line, bool back, unsigned low, unsigned high, unsigned width,
-                     uint64_t remainder) {
-    if (back) move_up(line, low, high, width);
-    else move_down(line, low, high, width);
-    put_bits(line, back ? low : high - width, width, remainder);
 }
 
 /* A bit goes from a word, and a 1 comes in at a place of what is left. Bit 64, where
@@ -343,19 +185,16 @@ HOT void splice(uint8_t *line, unsigned words, bool back, unsigned head, unsigne
                 unsigned low, unsigned high, unsigned width, uint64_t remainder, cpu_kind cpu) {
     if (words == 1) {
         uint64_t word = get_word(line, 0), new = change_header(word, stop, head - back);
-        if (cpu == CPU_AVX512) {
-            splice_body_wide(line, word ^ new, back, low, high, width, remainder);
-        } else {
-            put_word(line, 0, new);
-            splice_body(line, back, low, high, width, remainder);
-        }
+        splice_body(line, word ^ new, back, low, high, width, remainder, cpu);
     } else if (cpu == CPU_AVX512) {
         splice_wide(line, back, head, stop, low, high, width, remainder);
+    } else if (cpu == CPU_AVX2) {
+        splice_pair(line, back, head, stop, low, high, width, remainder);
     } else {
         if (back) move_down(line, stop + 1, head, 1);
         else move_up(line, head, stop, 1);
         put_bits(line, head - back, 1, 1);
-        splice_body(line, back, low, high, width, remainder);
+        splice_body(line, 0, back, low, high, width, remainder, cpu);
     }
 }
 
@@ -364,11 +203,13 @@ HOT void splice_map(uint8_t *line, unsigned in, unsigned out, bool back, unsigne
                     unsigned high, unsigned width, uint64_t remainder, cpu_kind cpu) {
     if (cpu == CPU_AVX512) {
         splice_map_wide(line, in, out, back, low, high, width, remainder);
-        return;
+    } else if (cpu == CPU_AVX2) {
+        splice_map_pair(line, in, out, back, low, high, width, remainder);
+    } else {
+        line[out / 8] &= (uint8_t) ~(1u << out % 8);
+        line[in / 8] |= (uint8_t)(1u << in % 8);
+        splice_body(line, 0, back, low, high, width, remainder, cpu);
     }
-    line[out / 8] &= (uint8_t) ~(1u << out % 8);
-    line[in / 8] |= (uint8_t)(1u << in % 8);
-    splice_body(line, back, low, high, width, remainder);
 }
 
 #if defined(__x86_64__)
@@ -445,13 +286,29 @@ FOR_AVX512 static inline unsigned match_tags_wide(const uint8_t *line, unsigned 
     unsigned halves = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)(tag >> 32))) >> 1;
     return (n > WORDS_MOST ? halves : words) & ((1u << n) - 1);
 }
+FOR_AVX2 static inline unsigned match_tags_pair(const uint8_t *line, unsigned n, uint64_t tag) {
+    const __m256i none = _mm256_setzero_si256(), kept = _mm256_set1_epi64x(-256);
+    __m256i word = _mm256_set1_epi64x((long long)tag), half = _mm256_set1_epi32((int)(tag >> 32));
+    line_pair all = pair_load(line), differ = pair_xor(all, (line_pair){word, word});
+    differ = pair_and(differ, (line_pair){kept, kept});
+    __m256i low = _mm256_cmpeq_epi64(differ.low, none),
+            high = _mm256_cmpeq_epi64(differ.high, none);
+    unsigned words = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(low)) |
+                     (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(high)) << 4;
+    low = _mm256_cmpeq_epi32(all.low, half), high = _mm256_cmpeq_epi32(all.high, half);
+    unsigned halves = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(low)) |
+                      (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(high)) << 8;
+    return pick(n > WORDS_MOST, halves >> 1, words) & ((1u << n) - 1);
+}
 #else
 #define match_tags_wide(...) 0
+#define match_tags_pair(...) 0
 #endif
 
 /* A bit for each entry that has the tag. */
 HOT unsigned match_tags(const uint8_t *line, unsigned n, uint64_t tag, cpu_kind cpu) {
     if (cpu == CPU_AVX512) return match_tags_wide(line, n, tag);
+    if (cpu == CPU_AVX2) return match_tags_pair(line, n, tag);
     unsigned found = 0;
     if (n > WORDS_MOST)
         for (unsigned i = 0; i < HALVES_MOST; i++)
@@ -585,8 +442,7 @@ HOT void exchange_entry(uint8_t *line, unsigned words, unsigned width, unsigned 
 HOT void promote(uint8_t *line, unsigned from, unsigned to, unsigned width, uint64_t remainder,
                  cpu_kind cpu) {
     unsigned low = LINE_BITS - from * width, high = LINE_BITS - to * width;
-    if (cpu == CPU_AVX512) splice_body_wide(line, 0, false, low, high, width, remainder);
-    else splice_body(line, false, low, high, width, remainder);
+    splice_body(line, 0, false, low, high, width, remainder, cpu);
 }
 
 /* The top of a line that is written anew, from its end downwards. */
@@ -849,11 +705,15 @@ HOT bool offer_group(const ordered_form *form, uint8_t *line, unsigned group, ui
                           : offer_group_two(at, place.shift, form->bits, shape, fingerprint);
 }
 
-/* Where a value begins again: the middle of what entry (part, bits) stands for. */
+/* Where a value begins again: about the middle of what entry (part, bits) stands for. It is
+ * (part + fraction) / parts of 2^64, up to two units, without the long division that this takes. */
 HOT uint64_t value_of(unsigned part, unsigned parts, uint64_t prefix, unsigned bits) {
     uint64_t fraction = prefix << (64 - bits) | UINT64_C(1) << (63 - bits);
     /* NOLINTNEXTLINE(clang-analyzer-core*): a form that is in use has parts */
-    return (uint64_t)((((wide_word)part << 64) | fraction) / parts);
+    uint64_t unit = UINT64_MAX / parts;
+    unsigned left = (unsigned)(UINT64_MAX - unit * parts) + 1;
+    uint64_t within = (uint64_t)((wide_word)fraction * unit >> 64);
+    return part * unit + part * left / parts + within;
 }
 
 #endif

@@ -158,7 +158,8 @@ static const struct {
 
 #define LAYOUT 4u                    /* of lines; one more when they come to mean something else */
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
-#define AHEAD 64u                    /* lines asked for ahead of the one at work */
+#define AHEAD 32u                    /* lines asked for ahead of the one at work, */
+#define AT_ONCE 16u                  /* so many at a time */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
 #define MANY_LINES 65536u            /* so many that speed counts more than a little memory */
 #define TRIED_ONE_IN 512u            /* lines has twins, */
@@ -1207,7 +1208,7 @@ HOT bool offer_ordered(const ordered_form *form, uint8_t *line, uint64_t value, 
  * fills, so that the hand takes the others first. The one that it outgrew being flat with has none.
  */
 HOT unsigned is_young(const recent_filter *f, unsigned n, bool front) {
-    return front & (n >= f->shape.clock.young) & repeats_are_fewer(f, VERY_RARE);
+    return front && (n >= f->shape.clock.young) & repeats_are_fewer(f, VERY_RARE);
 }
 
 /* A new key in a shared line: room is made by shortening as long as the rate
@@ -1640,9 +1641,14 @@ HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t h
     return seen;
 }
 
-/* Into the second cache, which waits for more lines at a time than the first. */
-HOT void ask_for(const uint8_t *cells, uint64_t lines, uint64_t hash) {
-    __builtin_prefetch(cells + weir__scale(hash, lines) * LINE_BYTES, 1, 2);
+/* The lines of some keys: those from the i-th on that are AHEAD of it, if it is their turn, and at
+ * the start those before them too. Many at once, so that the processor looks for their pages side
+ * by side; into the second cache, which waits for more lines at a time than the first. */
+HOT void ask_ahead(const uint8_t *cells, uint64_t lines, const weir_batch *batch, size_t i) {
+    if (i % AT_ONCE) return;
+    size_t end = i + AHEAD + AT_ONCE < batch->count ? i + AHEAD + AT_ONCE : batch->count;
+    for (size_t j = i ? i + AHEAD : 0; j < end; j++)
+        __builtin_prefetch(cells + weir__scale(batch->hashes[j], lines) * LINE_BYTES, 1, 2);
 }
 
 /* Cells are bytes, which may be anything to the compiler: what does not change while
@@ -1652,9 +1658,8 @@ HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdi
     const uint64_t *hashes = batch->hashes, lines = f->lines;
     uint8_t *cells = base->cells;
     size_t seen = 0, count = batch->count;
-    for (size_t i = 0; i < AHEAD && i < count; i++) ask_for(cells, lines, hashes[i]);
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) ask_for(cells, lines, hashes[i + AHEAD]);
+        ask_ahead(cells, lines, batch, i);
         uint64_t value, number = weir__part(hashes[i], lines, &value);
         bool hit = offer_one(f, cells, number, hashes[i], value, cpu);
         weir__mark_seen(verdicts, i, hit);
@@ -1682,7 +1687,7 @@ static size_t offer_windowed(recent_filter *f, const weir_batch *batch, uint64_t
     int64_t now = is_time && !batch->times ? weir__clock_now() : 0;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) ask_for(f->base.cells, f->lines, batch->hashes[i + AHEAD]);
+        ask_ahead(f->base.cells, f->lines, batch, i);
         int64_t at = is_time ? weir__batch_time(batch, i, now) : (int64_t)++f->state.window.records;
         bool hit =
             weir__window_offer(f->base.cells, &f->window, &f->state.window, batch->hashes[i], at);
@@ -1714,7 +1719,7 @@ static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *v
     int64_t now = f->base.windowed && is_time && !batch->times ? weir__clock_now() : 0;
     size_t seen = 0, count = batch->count;
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) ask_for(f->base.cells, f->lines, batch->hashes[i + AHEAD]);
+        ask_ahead(f->base.cells, f->lines, batch, i);
         int64_t at =
             is_time ? weir__batch_time(batch, i, now) : (int64_t)f->state.window.records + 1;
         bool hit = f->base.windowed ? weir__window_test(base->cells, &f->window, &f->state.window,

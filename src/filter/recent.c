@@ -368,6 +368,7 @@ static void fill_shared(shared_form *form, const line_shape *shape, unsigned lis
         unsigned next = width * 3 / 5;
         width = next * 2 > marked * 3 ? next : width > marked ? marked : width - 1;
     }
+    for (n = 0; n < ENTRIES_MAX + 2; n++) form->mark[n] = n > form->flat && n <= form->marked;
     for (form->fair = form->most; form->cost[form->fair] > COST_ONE;) form->fair--;
     form->one_word = shape->code_bits + lists + form->most <= 64;
     form->in_pairs = true;
@@ -1191,7 +1192,8 @@ static bool knows(const recent_filter *f, const uint8_t *line, uint64_t value) {
     }
     const shared_form *shared = &f->shape.shared;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
-    if (code <= shared->flat) return match_tags(line, code, tag_of(shared, list, rest), CPU_ANY);
+    if (code <= shared->flat)
+        return match_tags(line, code, tag_of(shared, list, rest), code > WORDS_MOST, CPU_ANY);
     list_place place = find_list(line, &f->shape, header_words(&f->shape, code), list, CPU_ANY);
     return find_remainder(line, shared, place, field_of(shared, code, rest)) < place.length;
 }
@@ -1402,23 +1404,28 @@ NOT_HERE(void, outgrow,
          (recent_filter * f, uint8_t *line, unsigned n, unsigned list, uint64_t rest),
          (f, line, n, list, rest, cpu))
 
-HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
-                    bool front, cpu_kind cpu) {
+/* A key and a flat line, of words or of half words: each in code of its own, as most lines are the
+ * same at a time. A flat line never costs more than is set aside for it. */
+HOT bool offer_flat_as(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
+                       bool front, bool in_halves, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     uint64_t tag = tag_of(form, list, rest);
-    unsigned found = match_tags(line, n, tag, cpu);
+    unsigned found = match_tags(line, n, tag, in_halves, cpu);
     if (found) {
         add_flat_marks(line, n, found);
         return true;
     }
-    pay(f, form->cost[n], form->cost[n + 1]);
     f->state.books.held++;
-    if (n == WORDS_MOST || n == form->flat) {
-        CALL(outgrow, cpu, (f, line, n, list, rest));
-        return false;
-    }
-    put_tag(line, n, tag, is_young(f, n, front));
+    f->state.books.spent += (uint64_t)form->cost[n + 1] - form->cost[n];
+    if (n == (in_halves ? HALVES_MOST : WORDS_MOST)) CALL(outgrow, cpu, (f, line, n, list, rest));
+    else put_tag(line, n, tag, is_young(f, n, front), in_halves);
     return false;
+}
+
+HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, uint64_t rest,
+                    bool front, cpu_kind cpu) {
+    if (n > WORDS_MOST) return offer_flat_as(f, line, n, list, rest, front, true, cpu);
+    return offer_flat_as(f, line, n, list, rest, front, false, cpu);
 }
 
 HOT bool offer_spread_to_here(recent_filter *f, uint8_t *line, uint64_t value, bool hold,
@@ -1599,7 +1606,8 @@ static void count_age(recent_filter *f, unsigned n, unsigned place) {
 }
 
 static void tell_flat(recent_filter *f, const uint8_t *line, unsigned n, uint64_t tag) {
-    unsigned found = match_tags(line, n, tag, CPU_ANY), marks = get_flat_marks(line, n);
+    unsigned found = match_tags(line, n, tag, n > WORDS_MOST, CPU_ANY);
+    unsigned marks = get_flat_marks(line, n);
     if (found && n >= AGED) count_age(f, n, (unsigned)__builtin_ctz(found));
     if (found && n > WORDS_MOST)
         count_marked(f, n, (unsigned)__builtin_popcount(marks), marks & found);

@@ -72,7 +72,8 @@ typedef struct {
     bool one_word;                  /* the header is never longer */
     bool in_pairs;                  /* two remainders are read at once */
     unsigned marked;                /* entries in lists that have marks, at most */
-    uint8_t width[ENTRIES_MAX + 2]; /* of a remainder with its mark, for n entries */
+    uint8_t width[ENTRIES_MAX + 2]; /* of a remainder with its mark, for n entries, */
+    uint8_t mark[ENTRIES_MAX + 2];  /* and whether it has one */
     uint32_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
     line_cut cuts[CUTS_MOST];       /* in order */
 } shared_form;
@@ -279,38 +280,49 @@ HOT uint64_t get_tag(const uint8_t *line, unsigned n, unsigned i) {
 }
 
 #if defined(__x86_64__)
-FOR_AVX512 static inline unsigned match_tags_wide(const uint8_t *line, unsigned n, uint64_t tag) {
+FOR_AVX512 static inline unsigned match_tags_wide(const uint8_t *line, unsigned n, uint64_t tag,
+                                                  bool in_halves) {
     __m512i all = _mm512_loadu_si512(line);
     __m512i differ = _mm512_xor_si512(all, _mm512_set1_epi64((long long)tag));
     unsigned words = _mm512_testn_epi64_mask(differ, _mm512_set1_epi64(-256));
     unsigned halves = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)(tag >> 32))) >> 1;
-    return (n > WORDS_MOST ? halves : words) & ((1u << n) - 1);
+    return (in_halves ? halves : words) & ((1u << n) - 1);
 }
-FOR_AVX2 static inline unsigned match_tags_pair(const uint8_t *line, unsigned n, uint64_t tag) {
+FOR_AVX2 static inline unsigned match_words_pair(const uint8_t *line, uint64_t tag) {
     const __m256i none = _mm256_setzero_si256(), kept = _mm256_set1_epi64x(-256);
-    __m256i word = _mm256_set1_epi64x((long long)tag), half = _mm256_set1_epi32((int)(tag >> 32));
-    line_pair all = pair_load(line), differ = pair_xor(all, (line_pair){word, word});
+    __m256i word = _mm256_set1_epi64x((long long)tag);
+    line_pair differ = pair_xor(pair_load(line), (line_pair){word, word});
     differ = pair_and(differ, (line_pair){kept, kept});
     __m256i low = _mm256_cmpeq_epi64(differ.low, none),
             high = _mm256_cmpeq_epi64(differ.high, none);
-    unsigned words = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(low)) |
-                     (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(high)) << 4;
-    low = _mm256_cmpeq_epi32(all.low, half), high = _mm256_cmpeq_epi32(all.high, half);
-    unsigned halves = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(low)) |
-                      (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(high)) << 8;
-    return pick(n > WORDS_MOST, halves >> 1, words) & ((1u << n) - 1);
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(low)) |
+           (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(high)) << 4;
+}
+FOR_AVX2 static inline unsigned match_halves_pair(const uint8_t *line, uint64_t tag) {
+    __m256i half = _mm256_set1_epi32((int)(tag >> 32));
+    line_pair all = pair_load(line);
+    __m256i low = _mm256_cmpeq_epi32(all.low, half), high = _mm256_cmpeq_epi32(all.high, half);
+    return ((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(low)) |
+            (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(high)) << 8) >>
+           1;
+}
+FOR_AVX2 static inline unsigned match_tags_pair(const uint8_t *line, unsigned n, uint64_t tag,
+                                                bool in_halves) {
+    unsigned found = in_halves ? match_halves_pair(line, tag) : match_words_pair(line, tag);
+    return found & ((1u << n) - 1);
 }
 #else
 #define match_tags_wide(...) 0
 #define match_tags_pair(...) 0
 #endif
 
-/* A bit for each entry that has the tag. */
-HOT unsigned match_tags(const uint8_t *line, unsigned n, uint64_t tag, cpu_kind cpu) {
-    if (cpu == CPU_AVX512) return match_tags_wide(line, n, tag);
-    if (cpu == CPU_AVX2) return match_tags_pair(line, n, tag);
+/* A bit for each entry that has the tag, in a line of words or of half words. */
+HOT unsigned match_tags(const uint8_t *line, unsigned n, uint64_t tag, bool in_halves,
+                        cpu_kind cpu) {
+    if (cpu == CPU_AVX512) return match_tags_wide(line, n, tag, in_halves);
+    if (cpu == CPU_AVX2) return match_tags_pair(line, n, tag, in_halves);
     unsigned found = 0;
-    if (n > WORDS_MOST)
+    if (in_halves)
         for (unsigned i = 0; i < HALVES_MOST; i++)
             found |= (unsigned)(get_bits(line, 32 * (i + 1), 32) == tag >> 32) << i;
     else
@@ -328,13 +340,12 @@ HOT void add_flat_marks(uint8_t *line, unsigned n, unsigned marks) {
     put_word(line, 0, get_word(line, 0) | ((uint64_t)marks << 8 & some));
 }
 
-/* Put a tag after n others, where the way of being flat stays the same; which one that
- * is is hard to guess. A half word is written with the one before it, and the number of entries
- * with the marks: a byte that was just stored would hold up the load of its word. */
-HOT void put_tag(uint8_t *line, unsigned n, uint64_t tag, unsigned mark) {
-    uint64_t half = -(uint64_t)(n > WORDS_MOST);
-    uint8_t *at = line + (half ? 4 : 8) * n;
-    uint64_t kept = half >> 32, marked = half & (uint64_t)mark << (8 + n);
+/* Put a tag after n others, where the way of being flat stays the same. A half word is written
+ * with the one before it, and the number of entries with the marks: a byte that was just stored
+ * would hold up the load of its word. */
+HOT void put_tag(uint8_t *line, unsigned n, uint64_t tag, unsigned mark, bool in_halves) {
+    uint8_t *at = line + (in_halves ? 4 : 8) * n;
+    uint64_t kept = in_halves ? UINT32_MAX : 0, marked = in_halves ? (uint64_t)mark << (8 + n) : 0;
     store64(at, (load64(at) & kept) | (tag & ~kept));
     put_word(line, 0, (get_word(line, 0) & ~low_mask(8)) | marked | (n + 1));
 }
@@ -369,9 +380,7 @@ HOT unsigned place_in_body(unsigned i, unsigned width) {
 }
 
 /* Whether the remainders of a line of n entries have a mark, as a number. */
-HOT unsigned mark_of(const shared_form *form, unsigned n) {
-    return (n > form->flat) & (n <= form->marked);
-}
+HOT unsigned mark_of(const shared_form *form, unsigned n) { return form->mark[n]; }
 
 /* A remainder as it stands in a line of n entries, without its mark. */
 typedef struct {

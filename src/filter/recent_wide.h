@@ -168,9 +168,10 @@ FOR_AVX2 static inline line_pair pair_splice(line_pair line, bool back, unsigned
                                              unsigned width, uint64_t remainder) {
     int from = (int)(low - pick(back, 0, width)), to = (int)(high + pick(back, width, 0));
     int border = (int)pick(back, low + width, high - width),
-        place = border - (back ? (int)width : 0);
-    line_pair body = pair_shift(line, (int)width, back), above = pair_from(border);
-    body = back ? pair_and(body, above) : pair_less(above, body);
+        place = (int)pick(back, low, high - width);
+    __m256i below = _mm256_set1_epi64x((long long)pick64(back, 0, UINT64_MAX));
+    line_pair moved = pair_xor(pair_from(border), (line_pair){below, below});
+    line_pair body = pair_and(pair_shift(line, (int)width, back), moved);
     line_pair changed = pair_less(pair_from(to), pair_from(from));
     return pair_choose(line, pair_or(body, pair_at(remainder, place)), changed);
 }

@@ -43,8 +43,9 @@ static const opt_entry dedup_table[] = {
     {D_OUTPUT, "output", 'o', OPT_VALUE, "FILE", NULL, NULL, G_OUTPUT, true,
      "Write to FILE instead of standard output.",
      "The file is written under a temporary name beside FILE and renamed at the end, so a run "
-     "that fails leaves the old file, or none. FILE may be one of the inputs. With `--state` it "
-     "takes its name at the first save, and a failure cuts it back to the last one."},
+     "that fails leaves the old file, or none. FILE may be one of the inputs, but not with "
+     "`--state`: then it takes its name at the first save, and a failure cuts it back to the last "
+     "one."},
     {D_EMIT, "emit", 0, OPT_VALUE, "WHAT", "new|seen|all|verdicts", "new", G_OUTPUT, true,
      "What to write: `new`, `seen`, `all` or `verdicts`.",
      "= new\nrecords seen for the first time\n\n"
@@ -325,7 +326,9 @@ static const opt_section dedup_sections[] = {
     {"SIGNALS",
      "On SIGINT, SIGTERM or SIGHUP the run finishes the records in hand, writes them, saves the "
      "state and exits with 128 plus the number of the signal. Without `--state` an output FILE "
-     "is then left as it was. A second signal ends the run at once; the last save stays good. "
+     "is then left as it was. A second signal ends the run at once (unless it comes with the "
+     "first, "
+     "as those of `timeout(1)` do); the last save stays good. "
      "When the reader of the output goes away the run ends quietly, by SIGPIPE, as other filters "
      "do, and the state keeps to its last save."},
     {"EXIT STATUS", "= 0\nDone.\n\n"
@@ -356,7 +359,7 @@ const opt_command cmd_dedup = {
         "input.\n"
         "\n"
         "The memory of the filter is bounded by `--memory`, however long the stream. While the "
-        "distinct keys fit (8 bytes each, and a little room) the answer is exact. When they no "
+        "distinct keys fit (14 bytes each) the answer is exact. When they no "
         "longer fit the filter forgets some, and repeats of those pass; a warning says so. New "
         "records wrongly held back stay below `--fpr` at any time. `--audit` measures both kinds "
         "of error while the run goes on.",

@@ -35,7 +35,8 @@
 #define LOOK_EVERY (100 * 1000000LL) /* ns between looks at whether the filter is full */
 #define FULL_LEAST 0.25              /* below this fill it is not for want of room that keys go */
 #define MORE_MEMORY 4                /* times what was asked for: what a warning suggests */
-#define TICK_MS 200                  /* so often a waiting run redraws its progress */
+#define ROOM_FOR_ALL 0.5 /* of the room: with more keys some find none where they belong */
+#define TICK_MS 200      /* so often a waiting run redraws its progress */
 
 /* How the loop ended. */
 typedef enum {
@@ -59,11 +60,13 @@ typedef struct {
     run_input *inputs;
     run_point point; /* how far it has come */
     bool resumed;
-    uint64_t records_before;        /* of the run that is resumed */
+    uint64_t records_before;        /* of the run that is resumed, */
+    uint64_t written_before;        /* and those that it let through */
     bool arrival_times;             /* the window is a duration, and there is no --time */
     int64_t started, saved, looked; /* on the monotonic clock, ns */
     uint64_t records_saved;         /* records at the last save */
     bool was_overfull;
+    bool was_beyond;  /* its bound */
     double keys_room; /* for so many keys the filter had room when the run began; 0: unknown */
     bool on_screen;   /* records go to a terminal */
     bool by_file;     /* a tree, several files and no --producer: a file is a producer */
@@ -303,6 +306,7 @@ static outcome take_batch(dedup *d, const stream_batch *whole) {
         return stream_trouble(d, STREAM_FAILED, &err);
     }
     d->point.position = whole->after;
+    d->point.open_end = whole->open_end;
     return GO_ON;
 }
 
@@ -355,10 +359,11 @@ static void warn_window(const weir_filter_info *info, uint64_t memory) {
 }
 
 static void warn_full(const dedup *d, uint64_t memory) {
-    char now[32], more[32], keys[32], room[48] = "more";
+    char now[32], more[32], keys[32], room[48] = "hold more";
     if (d->keys_room > 0)
-        snprintf(room, sizeof room, "about %s", weir_print_count(keys, d->keys_room * MORE_MEMORY));
-    cli_warn("the keys no longer fit %s: repeats may pass; --memory %s would hold %s",
+        snprintf(room, sizeof room, "do for about %s",
+                 weir_print_count(keys, d->keys_room * MORE_MEMORY * ROOM_FOR_ALL));
+    cli_warn("the keys no longer fit %s: repeats may pass; --memory %s would %s",
              weir_print_size(now, memory), weir_print_size(more, memory * MORE_MEMORY), room);
 }
 
@@ -367,7 +372,8 @@ static void warn_forgetting(const dedup *d, const weir_filter_info *info) {
     bool renew;
     if (!spec) return;
     uint64_t memory = asked_memory(spec, info);
-    if (spec_window(spec, window, sizeof window, &renew)) warn_window(info, memory);
+    if (report_keeps_all(d->filter)) { /* its rate will say when it has too many keys */
+    } else if (spec_window(spec, window, sizeof window, &renew)) warn_window(info, memory);
     else if (info->fill >= FULL_LEAST) warn_full(d, memory);
     else
         cli_warn("the filter '%s' has begun to forget, as it does long before it is full: repeats "
@@ -376,15 +382,19 @@ static void warn_forgetting(const dedup *d, const weir_filter_info *info) {
     free(spec);
 }
 
-/* Say once that the filter has begun to forget, and what would help. */
+static bool is_beyond(const weir_filter_info *info) {
+    return info->overfull && info->fpr_now > info->fpr_bound * 1.01;
+}
+
+/* Say once that the filter has begun to forget, or is beyond its bound, and what would help. */
 static void look_at_fill(dedup *d) {
     weir_filter_info info;
-    if (d->was_overfull) return;
+    if (d->was_beyond) return;
     weir_filter_get_info(d->filter, &info);
-    if (!info.overfull) return;
-    d->was_overfull = true;
-    if (info.fpr_now > info.fpr_bound * 1.01) warn_over_capacity(d, &info);
-    else warn_forgetting(d, &info);
+    if (is_beyond(&info)) warn_over_capacity(d, &info);
+    else if (info.overfull && !d->was_overfull) warn_forgetting(d, &info);
+    d->was_overfull = info.overfull;
+    d->was_beyond = is_beyond(&info);
 }
 
 /* A key that no record has is most likely misspelled. */
@@ -637,6 +647,7 @@ static int begin(dedup *d) {
     weir_filter_info info;
     weir_filter_get_info(d->filter, &info);
     d->was_overfull = info.overfull; /* an old story: not told again */
+    d->was_beyond = is_beyond(&info);
     d->keys_room = filter_detail(d->filter, "room");
     char *spec = report_spec(d->filter), window[64];
     bool renew;
@@ -645,6 +656,7 @@ static int begin(dedup *d) {
                        spec_window(spec, window, sizeof window, &renew) && spec_is_duration(window);
     free(spec);
     d->records_before = d->records_saved = d->point.counts.records;
+    d->written_before = d->point.counts.new_records + d->point.counts.passed;
     d->started = d->saved = clock_now(CLOCK_MONOTONIC);
     begin_progress(d);
     return EXIT_DONE;
@@ -692,7 +704,8 @@ static int exit_code(const dedup *d, outcome how) {
     const run_counts *c = &d->point.counts;
     if (how == TROUBLE) return EXIT_TROUBLE;
     if (how == STOPPED) return 128 + stopping_signal;
-    if (d->settings->exit_code && c->new_records + c->passed == 0) return EXIT_NOTHING;
+    bool nothing = c->new_records + c->passed == d->written_before;
+    if (d->settings->exit_code && nothing) return EXIT_NOTHING;
     return EXIT_DONE;
 }
 

@@ -123,7 +123,9 @@ enum {
          "Keys",                                                                                   \
          false,                                                                                    \
          "Leave out the first bytes of the key.",                                                  \
-         "Such as a time stamp before each line."},                                                \
+         "Such as a time stamp before each line. Of a key that is not longer nothing is left, "    \
+         "and "                                                                                    \
+         "all such keys are equal, as for `uniq -s`."},                                            \
         {READ_CASE, "ignore-case", 'i',    OPT_FLAG, NULL,                                         \
          NULL,      NULL,          "Keys", false,    "a equals A, for the letters of ASCII.",      \
          NULL},                                                                                    \
@@ -148,7 +150,9 @@ enum {
     {                                                                                              \
         READ_BAD, "on-bad", 0, OPT_VALUE, "WHAT", "pass|drop|fail", "fail", "Keys", false,         \
             "A malformed record: `pass`, `drop` or `fail`.",                                       \
-            "`fail` says in which file, at which record and byte, and why."                        \
+            "`fail` says in which file, at which record and byte, and why. A record that is "      \
+            "longer than `--max-record`, or a binary one that is cut short, always ends the run: " \
+            "nobody knows where the next one begins."                                              \
     }
 
 #define READ_TIME_ROWS                                                                             \

@@ -46,6 +46,9 @@ char *report_size(char *buffer, uint64_t bytes);
 /* A line with the filter's full spec as a person would write it. */
 void report_spec_line(FILE *out, const char *label, const weir_filter *filter);
 
+/* Whether a filter is made for a number of keys and forgets none of them. */
+bool report_keeps_all(const weir_filter *filter);
+
 /* The full spec of a filter, exact; the caller frees it. NULL if memory is out. */
 char *report_spec(const weir_filter *filter);
 char *report_sketch_spec(const weir_sketch *sketch);
@@ -64,7 +67,7 @@ char *report_sketch_spec(const weir_sketch *sketch);
     "= resumed\ntrue if it continued an earlier run\n\n"                                           \
     "= memory, fill, overfull\nbytes held by the filter, share of it in use (0 to 1), and "        \
     "whether "                                                                                     \
-    "it has begun to forget\n\n"                                                                   \
+    "it has begun to forget, or has more keys than its capacity\n\n"                               \
     "= fpr_bound, fpr_now\nthe bound on false positives, and the rate for the next new key, "      \
     "estimated from the fill\n\n"                                                                  \
     "= audit\n`null`, or an object with `one_in`, `keys`, `firsts`, `repeats`, `false_seen`, "     \

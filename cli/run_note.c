@@ -8,9 +8,10 @@
  * URLs); options that decide what the output is (they must be the same to
  * continue a run, and only then); and the place that was reached.
  *
- * Inputs are recognised by name, size and a hash of their first 4096 bytes.
+ * Inputs are recognised by name, size and hashes of their first and last 4096 bytes.
  * Files that were read to the end must be unchanged; the one that was being
- * read, and those after it, may have grown.
+ * read, and those after it, may have grown, unless a record without an end was
+ * read there: nobody knows whether what was added belongs to it.
  */
 #include "run_note.h"
 
@@ -26,7 +27,7 @@
 
 #include "cli.h"
 
-enum { HEAD_BYTES = 4096, NOTE_VERSION = 1, VALUE_MOST = 4096 };
+enum { END_BYTES = 4096, NOTE_VERSION = 1, VALUE_MOST = 4096 };
 
 /* --- the options that must be the same ---------------------------------------------- */
 
@@ -116,6 +117,7 @@ static void put_point(FILE *out, const run_point *point) {
     put_number(out, "input.file", point->position.file);
     put_number(out, "input.offset", point->position.offset);
     put_number(out, "input.record", point->position.record);
+    put_text(out, "input.open", yes_no(point->open_end));
     put_number(out, "output.offset", point->mark.offset);
     put_text(out, "output.open", yes_no(point->mark.open_end));
     fputs("output.end=", out);
@@ -144,7 +146,7 @@ char *run_note_write(const dedup_settings *settings, const run_input *inputs,
     for (size_t i = 0; i < settings->from.file_count; i++) {
         fprintf(out, "file.%zu=%" PRIu64 " %016" PRIx64 " ", i, inputs[i].size, inputs[i].head);
         put_escaped(out, settings->from.files[i]);
-        fputc('\n', out);
+        fprintf(out, "\ntail.%zu=%016" PRIx64 "\n", i, inputs[i].tail);
     }
     if (fclose(out)) {
         free(text);
@@ -177,14 +179,15 @@ char *run_note_keys(const char *command, const reading *from, const run_counts *
 
 /* --- the inputs ----------------------------------------------------------------------- */
 
-/* Hash the first bytes of a file, at most `most` of them. */
-static uint64_t head_hash(const char *path, uint64_t most, const weir_filter *filter) {
-    char head[HEAD_BYTES];
+/* Hash the first bytes of a file that has so many, or the last of these. */
+static uint64_t end_hash(const char *path, uint64_t size, bool last, const weir_filter *filter) {
+    char bytes[END_BYTES];
+    size_t count = size < sizeof bytes ? (size_t)size : sizeof bytes;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return 0;
-    ssize_t n = pread(fd, head, most < sizeof head ? (size_t)most : sizeof head, 0);
+    ssize_t n = pread(fd, bytes, count, last ? (off_t)(size - count) : 0);
     close(fd);
-    return n > 0 ? weir_filter_hash(filter, head, (size_t)n) : 0;
+    return n > 0 ? weir_filter_hash(filter, bytes, (size_t)n) : 0;
 }
 
 run_input *run_inputs_look(const dedup_settings *settings, const weir_filter *filter) {
@@ -194,7 +197,8 @@ run_input *run_inputs_look(const dedup_settings *settings, const weir_filter *fi
         if (!strcmp(settings->from.files[i], "-") || stat(settings->from.files[i], &now)) continue;
         if (!S_ISREG(now.st_mode)) continue;
         inputs[i].size = (uint64_t)now.st_size;
-        inputs[i].head = head_hash(settings->from.files[i], inputs[i].size, filter);
+        inputs[i].head = end_hash(settings->from.files[i], inputs[i].size, false, filter);
+        inputs[i].tail = end_hash(settings->from.files[i], inputs[i].size, true, filter);
     }
     return inputs;
 }
@@ -256,6 +260,7 @@ static void get_point(const note_text *note, run_point *point) {
     point->position.file = get_number(note, "input.file");
     point->position.offset = get_number(note, "input.offset");
     point->position.record = get_number(note, "input.record");
+    point->open_end = get_flag(note, "input.open");
     point->mark.offset = get_number(note, "output.offset");
     point->mark.open_end = get_flag(note, "output.open");
     if (!get_text(note, "output.end", value, sizeof value)) return;
@@ -304,6 +309,16 @@ static bool options_fit(const dedup_settings *settings, const note_text *note, b
     return fit;
 }
 
+/* Whether the first `size` bytes of a file are what they were, as far as its ends tell. */
+static bool ends_fit(const char *path, uint64_t size, uint64_t head, const note_text *note,
+                     size_t i, const weir_filter *filter) {
+    char name[32], tail[32];
+    snprintf(name, sizeof name, "tail.%zu", i);
+    if (end_hash(path, size, false, filter) != head) return false;
+    return !get_text(note, name, tail, sizeof tail) ||
+           end_hash(path, size, true, filter) == strtoull(tail, NULL, 16);
+}
+
 static bool input_fits(const dedup_settings *settings, const weir_filter *filter,
                        const note_text *note, const run_point *point, size_t i, char *difference,
                        size_t size) {
@@ -329,8 +344,15 @@ static bool input_fits(const dedup_settings *settings, const weir_filter *filter
     }
     bool ended = i < point->position.file;
     if ((uint64_t)now.st_size < old_size || (ended && (uint64_t)now.st_size != old_size) ||
-        head_hash(path, old_size, filter) != old_head) {
+        !ends_fit(path, old_size, old_head, note, i, filter)) {
         snprintf(difference, size, "its input '%.200s' has changed since", path);
+        return false;
+    }
+    if (!ended && point->open_end && (uint64_t)now.st_size != old_size) {
+        snprintf(difference, size,
+                 "its input '%.200s' ended in the middle of a line and has grown since; remove the "
+                 "state file to start over",
+                 path);
         return false;
     }
     return true;

@@ -10,6 +10,7 @@ typedef struct {
     bool complete;            /* all input was read */
     bool resumable;           /* files in, file out */
     stream_position position; /* in the input */
+    bool open_end;            /* the last record had no terminator: it ended its file */
     stream_mark mark;         /* in the output */
     run_counts counts;
     int64_t newest; /* latest event time; INT64_MIN: none yet */
@@ -18,7 +19,8 @@ typedef struct {
 /* What a file was when the run began, to tell whether it is still the one. */
 typedef struct {
     uint64_t size; /* in bytes, 0 for what has none */
-    uint64_t head; /* hash of its first bytes */
+    uint64_t head; /* hash of its first bytes, */
+    uint64_t tail; /* and of its last */
 } run_input;
 
 /* Look at the inputs; the caller frees the array. NULL if memory is out. */

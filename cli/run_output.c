@@ -100,10 +100,11 @@ static int check_inputs(const dedup_settings *settings) {
 }
 
 void run_output_rename_error(const run_output *output, stream_error *err) {
-    char *at = output->temporary ? strstr(err->message, output->temporary) : NULL;
+    const char *path = output->temporary ? output->temporary : output->path;
+    char *at = path ? strstr(err->message, path) : NULL;
     if (!at) return;
     char rest[sizeof err->message];
-    snprintf(rest, sizeof rest, "%s", at + strlen(output->temporary));
+    snprintf(rest, sizeof rest, "%s", at + strlen(path));
     snprintf(at, sizeof err->message - (size_t)(at - err->message), "%s%s", output->name, rest);
 }
 
@@ -119,6 +120,10 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     if (code != EXIT_DONE) return code;
     options.path = settings->output;
     if (regular && !(output->path = resolve(settings->output))) return cli_error("out of memory");
+    if (resume && resume->offset && access(settings->output, F_OK))
+        return cli_error("cannot resume in '%s': it is gone; remove the state file '%s' to start "
+                         "over",
+                         settings->output, settings->state);
     if (resume) {
         options.mark = resume;
         options.path = output->path;
@@ -129,8 +134,12 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
         options.path = output->temporary;
     }
     stream_error err;
-    if (code == EXIT_DONE && stream_writer_open(&output->writer, &options, &err) != STREAM_OK)
-        run_output_rename_error(output, &err), code = cli_error("%s", err.message);
+    if (code == EXIT_DONE && stream_writer_open(&output->writer, &options, &err) != STREAM_OK) {
+        run_output_rename_error(output, &err);
+        code = resume ? cli_error("%s; remove the state file '%s' to start over", err.message,
+                                  settings->state)
+                      : cli_error("%s", err.message);
+    }
     output->active = code == EXIT_DONE && output->path;
     if (code == EXIT_DONE && !resume) output->before = stream_writer_offset(output->writer);
     if (code != EXIT_DONE) run_output_abandon(output);

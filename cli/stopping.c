@@ -1,4 +1,8 @@
-/* stopping.c - the first signal is a request, the second an order. */
+/* stopping.c - the first signal is a request, the second an order.
+ *
+ * Some who send signals send each of them twice: timeout(1) tells its child, and then the group
+ * that the child is in. What comes within SAME of the first is therefore the same request.
+ */
 #include "stopping.h"
 
 #include <unistd.h>
@@ -6,12 +10,17 @@
 volatile sig_atomic_t stopping_signal;
 static stream_reader *volatile interruptible;
 static void (*volatile before_leaving)(void);
+static volatile int64_t asked; /* when the first signal came */
+
+#define SAME INT64_C(100000000) /* ns */
 
 static void on_signal(int number) {
     if (stopping_signal) {
+        if (clock_now(CLOCK_MONOTONIC) - asked < SAME) return;
         if (before_leaving) before_leaving();
         _exit(128 + number);
     }
+    asked = clock_now(CLOCK_MONOTONIC);
     stopping_signal = number;
     if (interruptible) stream_interrupt(interruptible);
 }

@@ -12,9 +12,9 @@
  * the program leaves with 128 plus its number. */
 extern volatile sig_atomic_t stopping_signal;
 
-/* Begin to catch. A second signal leaves at once, after `last_words` (which
- * must be safe in a signal handler; NULL: none). SIGPIPE is ignored: writing
- * says EPIPE, and a loop ends in order. */
+/* Begin to catch. A second signal, a tenth of a second or more after the first, leaves at once,
+ * after `last_words` (which must be safe in a signal handler; NULL: none). SIGPIPE is ignored:
+ * writing says EPIPE, and a loop ends in order. */
 void stopping_catch(void (*last_words)(void));
 
 /* A reader whose wait is cut short by a signal; NULL before it is closed. */

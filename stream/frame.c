@@ -322,7 +322,7 @@ static stream_status open_file(stream_framer *f) {
         return stream__fail(err, 0,
                             "cannot resume in " STREAM_NAME_FORMAT
                             ": it is shorter than the %llu bytes "
-                            "already done; start over without --resume",
+                            "already done",
                             name, (unsigned long long)f->at.offset);
     default:
         return STREAM_FAILED;

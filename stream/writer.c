@@ -461,9 +461,9 @@ static stream_status place(stream_writer *w, const stream_writer_options *o, str
     if (regular && check_inputs(w, o, &st, err)) return STREAM_FAILED;
     if (o->mark) {
         if (!regular || (uint64_t)st.st_size < o->mark->offset)
-            return stream__fail(
-                err, 0, "cannot resume in %s: %s; start over without --resume", w->name,
-                regular ? "it is shorter than when it was left" : "it is not a file");
+            return stream__fail(err, 0, "cannot resume in %s: %s", w->name,
+                                regular ? "it is shorter than when it was left"
+                                        : "it is not a file");
         w->open_end = o->mark->open_end;
         w->terminator_length = o->mark->terminator_length;
         memcpy(w->terminator, o->mark->terminator, sizeof w->terminator);

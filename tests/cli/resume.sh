@@ -69,6 +69,18 @@ run dedup --resume --state s.weir -o g "${o[@]}" grow; is again-code 0 $rc; same
 head -2000 in.lines >grow
 run dedup --resume --state s.weir -o g "${o[@]}" grow; cp g g2
 run dedup "${o[@]}" grow; same grown-same out g2
+# whether anything was new is asked of this run alone
+run dedup --resume --state s.weir -o g "${o[@]}" --exit-code grow; is again-nothing-new 1 $rc
+# a line without an end may go on in what was added to the file; as long as nothing was it may not
+rm -f s.weir; printf 'a\nb' >grow; run dedup --resume --state s.weir --memory 1M -o g grow
+run dedup --resume --state s.weir -o g grow; is open-again 0 $rc; is open-same $'a\nb' "$(cat g)"
+printf 'c\nd\n' >>grow
+trouble open-grown "dedup: cannot resume the run that wrote 's.weir': its input 'grow' ended in the middle of a line and has grown since; remove the state file to start over" dedup --resume --state s.weir -o g grow
+is open-kept $'a\nb' "$(cat g)"
+# a change behind the first bytes is seen where it has moved the last
+rm -f s.weir; seq 1 20000 >grow; run dedup --resume --state s.weir --memory 1M -o g grow
+sed -i '10000s/.*/xxxxxxxxx/' grow; seq 20001 20003 >>grow
+trouble changed-middle "dedup: cannot resume the run that wrote 's.weir': its input 'grow' has changed since" dedup --resume --state s.weir -o g grow
 
 # refusals name the difference
 "$WEIR" dedup --memory 64M --state r.weir --save-every 1ms -o r.out in.lines & pid=$!
@@ -85,8 +97,9 @@ if ((code == 143)); then
   sed 1s/k/K/ x >in.lines
   trouble changed-head "dedup: cannot resume the run that wrote 'r.weir': its input 'in.lines' has changed since" dedup --resume --state r.weir -o r.out in.lines
   mv x in.lines
-  mv r.out moved; trouble_like lost-output "dedup: *r.out*" dedup --resume --state r.weir -o r.out in.lines
-  head -c 10 moved >r.out; trouble_like short-output "dedup: *r.out*" dedup --resume --state r.weir -o r.out in.lines
+  mv r.out moved; trouble lost-output "dedup: cannot resume in 'r.out': it is gone; remove the state file 'r.weir' to start over" dedup --resume --state r.weir -o r.out in.lines
+  is lost-output-stays-so no "$([[ -e r.out ]] && echo yes || echo no)"
+  head -c 10 moved >r.out; trouble short-output "dedup: cannot resume in 'r.out': it is shorter than when it was left; remove the state file 'r.weir' to start over" dedup --resume --state r.weir -o r.out in.lines
   is short-output-untouched 10 "$(stat -c %s r.out)"
   mv moved r.out
   run dedup --resume --state r.weir -o r.out in.lines; is resumed-code 0 $rc

@@ -48,16 +48,24 @@ is warn-once 1 "$(wc -l <err)"
 seq 1 3000 >many
 "$WEIR" dedup --memory 64K --fpr 10% --filter reservoir many 2>early >/dev/null
 is warn-early "weir: dedup: the filter 'reservoir' has begun to forget, as it does long before it is full: repeats may pass; 'recent' forgets nothing while the keys fit" "$(cat early)"
-is warn-text "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold about NK" "$(sed -E 's/[0-9.]+K$/NK/' err)"
-# what it would hold is what such a filter has room for, however long the stream and its pauses
+is warn-text "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would do for about NK" "$(sed -E 's/[0-9.]+K$/NK/' err)"
+# what it would do for is half of what such a filter has room for, however long the stream and its
+# pauses: so many keys it knows, nearly all of them
 grep -oE '[0-9.]+K$' err >told
 run dedup --memory 256K --state roomy
-is warn-room true "$("$WEIR" inspect roomy | awk -v told="$(cat told)" '$1 == "room" { off = told * 1000 / $2; print (off > 0.98 && off < 1.02) ? "true" : told " of " $2 }')"
+is warn-room true "$("$WEIR" inspect roomy | awk -v told="$(cat told)" '$1 == "room" { off = told * 2000 / $2; print (off > 0.98 && off < 1.02) ? "true" : told " of " $2 }')"
 (cat big; sleep 0.3; seq 300000 600000) | "$WEIR" dedup --memory 64K 2>paused >/dev/null
 run dedup --memory 64K big; same warn-same err paused
 # a filter that does not say how much room it has
 "$WEIR" dedup --memory 64K --filter buffer big 2>roomless >/dev/null
 is warn-no-room "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold more" "$(cat roomless)"
+seq 1 "$(awk '{ printf "%d", $1 * 1000 }' told)" >enough; cat enough enough >twice
+run dedup --memory 256K twice; is warn-room-does true "$(awk -v want="$(wc -l <enough)" 'END { print (NR < want * 1.001) ? "true" : NR " for " want }' out)"
+# a filter that forgets nothing says when it is beyond its bound, and not before
+run dedup --memory 4M --filter bloom:capacity=1000 --stats enough
+is capacity-within 0 "$(grep -c '^weir' err)"; grep -q '% full, over capacity$' err && ok capacity-stats || no capacity-stats "$(cat err)"
+run dedup --memory 64K --filter bloom:capacity=100 enough
+is capacity-beyond "weir: dedup: more keys came than the filter was made for: new records are now lost at a rate of N%; give it a higher capacity" "$(sed -E 's/of [0-9.]+%/of N%/' err)"
 run dedup --memory 64K --quiet big; is warn-quiet "" "$(cat err)"
 run dedup --memory 64M big; is warn-not "" "$(cat err)"
 

@@ -233,8 +233,8 @@ WEIR_API weir_status weir_filter_remove_batch(weir_filter *filter, const weir_ba
 WEIR_API weir_status weir_filter_save(const weir_filter *filter, const char *path, weir_error *err);
 
 /* Load what weir_filter_save() wrote. Every byte is checked before anything is
- * trusted: fails with WEIR_ERR_IO, WEIR_ERR_CORRUPT, WEIR_ERR_VERSION or
- * WEIR_ERR_MEMORY, and *out is then NULL. */
+ * trusted: fails with WEIR_ERR_IO, WEIR_ERR_CORRUPT, WEIR_ERR_VERSION,
+ * WEIR_ERR_MISMATCH (it holds something else) or WEIR_ERR_MEMORY, and *out is then NULL. */
 WEIR_API weir_status weir_filter_load(weir_filter **out, const char *path, weir_error *err);
 
 /* Make `into` know what both know. They must have the same spec and seed
@@ -376,7 +376,8 @@ WEIR_API weir_status weir_snapshot_put_audit(weir_snapshot *snapshot, const char
 WEIR_API weir_status weir_snapshot_put_note(weir_snapshot *snapshot, const char *name,
                                             const void *bytes, size_t length, weir_error *err);
 
-/* Write as weir_filter_save() does: atomically and flushed. */
+/* Write as weir_filter_save() does: atomically and flushed. Of a snapshot that was read, what
+ * was taken out is left out. */
 WEIR_API weir_status weir_snapshot_write(const weir_snapshot *snapshot, const char *path,
                                          weir_error *err);
 
@@ -392,7 +393,7 @@ WEIR_API weir_audit *weir_snapshot_take_audit(weir_snapshot *snapshot, const cha
 WEIR_API const void *weir_snapshot_note(const weir_snapshot *snapshot, const char *name,
                                         size_t *length);
 
-/* What is in a snapshot that was read: part i of n. kind is "filter", "sketch",
+/* What is in a snapshot that was read: part i of n. kind is "filter", "sketch", "pairs",
  * "audit" or "note"; bytes is its size in the file. */
 typedef struct {
     const char *name;

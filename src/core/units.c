@@ -190,7 +190,7 @@ char *weir_print_duration(char *buffer, int64_t nanoseconds) {
         snprintf(buffer, 32, "%.*f%s", decimals, shown, duration_units[i].name);
         return buffer;
     }
-    int64_t seconds = (nanoseconds + 500000000) / 1000000000;
+    int64_t seconds = nanoseconds / 1000000000 + (nanoseconds % 1000000000 >= 500000000);
     int64_t parts[4] = {seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60};
     size_t used = 0;
     for (int i = 0; i < 4; i++)

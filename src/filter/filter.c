@@ -158,6 +158,7 @@ void weir_filter_hash_records(const weir_filter *filter, const void *base, const
 }
 
 size_t weir_filter_offer_batch(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    if (!batch->count) return 0;
     memset(verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * sizeof *verdicts);
     size_t seen = filter->class->offer(filter, batch, verdicts);
     if (seen == WEIR_STOPPED) return seen;
@@ -173,6 +174,7 @@ size_t weir_filter_offer_batch(weir_filter *filter, const weir_batch *batch, uin
 
 size_t weir_filter_test_batch(const weir_filter *filter, const weir_batch *batch,
                               uint64_t *verdicts) {
+    if (!batch->count) return 0;
     memset(verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * sizeof *verdicts);
     return filter->class->test(filter, batch, verdicts);
 }

@@ -7,7 +7,7 @@
  * Parameters length, a duration or a number of records; panes (16); of=(spec)
  * Error      that of the inner sketch, and of the edge: the window reaches from now
  *            back to the beginning of the oldest pane, so it holds all of the
- *            last `length` and up to length/panes more, never less.
+ *            last `length`, in whole panes, and up to a pane more, never less.
  * Cost       of the inner sketch per record; a question after a change merges
  *            panes + 1 sketches and, for a list of keys, ranks the candidates of all
  *            panes by their counts in the window. Memory: panes + 1 inner sketches and
@@ -47,6 +47,17 @@ typedef struct {
 
 /* ---- making ---- */
 
+/* Records or nanoseconds in a pane, and panes in the length: fewer than asked for if it is short.
+ */
+static uint64_t span_of(const weir_sketch *s) {
+    uint64_t panes = weir__sk_whole(s, OPT_PANES), length = weir__sk_whole(s, OPT_LENGTH);
+    return (length + panes - 1) / panes;
+}
+static uint64_t panes_of(const weir_sketch *s) {
+    uint64_t span = span_of(s);
+    return (weir__sk_whole(s, OPT_LENGTH) + span - 1) / span;
+}
+
 /* The inner spec with the window's seed and hash and, if the inner size is open,
  * its share of the window's memory. */
 static weir_status inner_spec(const weir_sketch *s, char *out, size_t size, weir_error *err) {
@@ -62,7 +73,7 @@ static weir_status inner_spec(const weir_sketch *s, char *out, size_t size, weir
                                  hashes[weir__sk_whole(s, WEIR__SK_HASH)]);
     bool sized = strstr(of, "memory=") || strstr(of, "width=") || strstr(of, "error=");
     if (weir__sk_given(s, WEIR__SK_MEMORY) && !sized && used < size) {
-        uint64_t share = weir__sk_whole(s, WEIR__SK_MEMORY) / (weir__sk_whole(s, OPT_PANES) + 2);
+        uint64_t share = weir__sk_whole(s, WEIR__SK_MEMORY) / (panes_of(s) + 2);
         used += (size_t)snprintf(out + used, size - used, "memory=%llu,",
                                  (unsigned long long)(share > 256 ? share - 192 : 64));
     }
@@ -111,9 +122,8 @@ static weir_status create(weir_sketch *s, weir_error *err) {
                           "a window needs length=, a duration or a number of records");
     weir_status status = make_inner(w, err);
     if (status != WEIR_OK) return status;
-    uint64_t panes = weir__sk_whole(s, OPT_PANES), length = weir__sk_whole(s, OPT_LENGTH);
-    w->slots = panes + 1;
-    w->span = (length + panes - 1) / panes;
+    w->span = span_of(s);
+    w->slots = panes_of(s) + 1;
     w->head = (8 * (2 + w->pane->class->state_words) + 63) / 64 * 64;
     w->stride = w->head + (w->pane->cells_bytes + 63) / 64 * 64;
     s->needs = w->pane->needs;

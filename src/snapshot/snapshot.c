@@ -103,7 +103,7 @@ weir_status weir_snapshot_put_note(weir_snapshot *snapshot, const char *name, co
         return weir__fail(err, WEIR_ERR_RANGE, -1, "note '%.40s' is longer than 1G", name);
     uint8_t *copy = malloc(length ? length : 1);
     if (!copy) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
-    memcpy(copy, bytes, length);
+    if (length) memcpy(copy, bytes, length);
     weir_status status = add_part(snapshot, name, WEIR__PART_NOTE, &part, err);
     if (status != WEIR_OK) {
         free(copy);

@@ -122,13 +122,22 @@ static weir_status write_audit(block_writer *w, const weir_audit *audit) {
     return status;
 }
 
+/* What is to be written, or was read and is still there; NULL: it was taken. */
+static const void *content_of(const weir__part_entry *part) {
+    if (part->borrowed) return part->borrowed;
+    if (part->family) return part->object;
+    return part->kind == WEIR__PART_AUDIT ? (const void *)part->audit : part->note;
+}
+
 static weir_status write_part(block_writer *w, const weir__part_entry *part) {
+    const void *content = content_of(part);
+    if (!content) return WEIR_OK;
     uint8_t head[4 + WEIR__NAME_MOST + 1] = {0};
     strcpy((char *)weir__put32(head, part->kind), part->name);
     weir_status status = write_block(w, WEIR__BLOCK_PART, head, sizeof head);
     if (status != WEIR_OK) return status;
-    if (part->family) return write_object(w, part->family, part->borrowed);
-    if (part->kind == WEIR__PART_AUDIT) return write_audit(w, part->borrowed);
+    if (part->family) return write_object(w, part->family, content);
+    if (part->kind == WEIR__PART_AUDIT) return write_audit(w, content);
     return write_block(w, WEIR__BLOCK_BYTES, part->note, (uint32_t)part->note_length);
 }
 

@@ -143,6 +143,18 @@ static void bad_windows_are_refused(void **state) {
     weir_error err = {0};
     expect_failed(weir_sketch_merge(a, a, &err), WEIR_ERR_UNSUPPORTED, &err, "use a duration");
     weir_sketch_free(a);
+    /* a short window takes fewer panes, and reaches back no further than one of them more */
+    for (unsigned length = 1; length < 70; length++) {
+        char spec[80];
+        weir_sketch_info short_info;
+        snprintf(spec, sizeof spec, "window:length=%u,seed=1,of=(countmin)", length);
+        a = make_sketch(spec);
+        for (unsigned i = 0; i < 1000; i++) weir_sketch_add(a, "k", 1, 1, NULL);
+        weir_sketch_get_info(a, &short_info);
+        unsigned span = (length + 15) / 16;
+        assert_in_range(short_info.total, length, (length + span - 1) / span * span + span);
+        weir_sketch_free(a);
+    }
     /* memory= is for all of it */
     a = make_sketch("window:length=10,memory=1M,seed=1,of=(countmin)");
     weir_sketch_info info;

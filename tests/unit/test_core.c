@@ -93,6 +93,7 @@ static void prints_are_what_people_write(void **state) {
     assert_string_equal(weir_print_duration(text, 90 * INT64_C(1000000000)), "1m30s");
     assert_string_equal(weir_print_duration(text, 250000000), "250ms");
     assert_string_equal(weir_print_duration(text, 0), "0ns");
+    assert_string_equal(weir_print_duration(text, INT64_MAX), "106751d23h47m17s");
     assert_string_equal(weir_print_duration(text, 86400 * INT64_C(1000000000)), "1d");
 }
 

@@ -215,8 +215,35 @@ static void parts_are_named_and_taken_once(void **state) {
     filter = weir_snapshot_take_filter(snapshot, "a");
     assert_non_null(filter);
     assert_null(weir_snapshot_take_filter(snapshot, "a"));
+
+    /* written again, it is what was not taken */
+    assert_int_equal(weir_snapshot_write(snapshot, path, NULL), WEIR_OK);
     weir_snapshot_free(snapshot);
     weir_filter_free(filter);
+    assert_int_equal(weir_snapshot_read(&snapshot, path, NULL), WEIR_OK);
+    assert_int_equal(weir_snapshot_count(snapshot), 1);
+    assert_memory_equal(weir_snapshot_note(snapshot, "b", &length), "x\0y", 3);
+    weir_snapshot_free(snapshot);
+}
+
+/* A file that was read can be written as it is. */
+static void what_was_read_can_be_written(void **state) {
+    (void)state;
+    const char *path = scratch_path("again.weir");
+    weir_snapshot *snapshot;
+    weir_filter *filter = make_filter("bloom:memory=1K"), *loaded;
+    assert_int_equal(weir_filter_offer(filter, "key", 3), WEIR_NEW);
+    assert_int_equal(weir_filter_save(filter, path, NULL), WEIR_OK);
+    assert_int_equal(weir_snapshot_read(&snapshot, path, NULL), WEIR_OK);
+    assert_int_equal(weir_snapshot_put_note(snapshot, "empty", NULL, 0, NULL), WEIR_OK);
+    assert_int_equal(weir_snapshot_write(snapshot, path, NULL), WEIR_OK);
+    weir_snapshot_free(snapshot);
+    assert_int_equal(weir_filter_load(&loaded, path, NULL), WEIR_OK);
+    assert_int_equal(weir_filter_offer(loaded, "key", 3), WEIR_SEEN);
+    assert_int_equal(weir_filter_offer_batch(loaded, &(weir_batch){0}, NULL), 0);
+    assert_int_equal(weir_filter_test_batch(loaded, &(weir_batch){0}, NULL), 0);
+    weir_filter_free(filter);
+    weir_filter_free(loaded);
 }
 
 /* A save that cannot finish leaves the old file as it was and nothing else. */
@@ -320,6 +347,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(no_damaged_file_is_accepted),
         cmocka_unit_test(newer_files_and_other_files_are_named_so),
         cmocka_unit_test(parts_are_named_and_taken_once),
+        cmocka_unit_test(what_was_read_can_be_written),
         cmocka_unit_test(a_failed_save_leaves_the_old_file),
         cmocka_unit_test(saving_follows_links_and_keeps_modes),
         cmocka_unit_test(golden_files_give_the_same_verdicts),

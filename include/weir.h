@@ -801,8 +801,9 @@ WEIR_API void weir_sketch_free(weir_sketch *sketch); /* NULL is allowed */
 WEIR_API void weir_sketch_clear(weir_sketch *sketch);
 
 /* Count a key, `weight` times. A negative weight takes back what was added
- * before, where the sketch can. Fails with WEIR_ERR_RANGE, and changes
- * nothing, when a counter would overflow or the weight makes no sense. */
+ * before, where the sketch can; the bounds of `countmin` and `top` hold while no key was
+ * taken back more often than it came. Fails with WEIR_ERR_RANGE, and changes nothing, when a
+ * counter would overflow or the weight makes no sense. */
 WEIR_API weir_status weir_sketch_add(weir_sketch *sketch, const void *key, size_t length,
                                      int64_t weight, weir_error *err);
 

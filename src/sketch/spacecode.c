@@ -25,6 +25,7 @@
 
 enum { OPT_GROUPS = WEIR__SK_OWN, OPT_K };
 enum { RESOLUTIONS = 10 };
+#define WEIGHT_MOST 1000000 /* of one update */
 #define STANDARD_MEMORY ((uint64_t)1 << 20)
 #define ENOUGH 0.8 /* share of the groups up to which a resolution is read */
 
@@ -68,14 +69,23 @@ static void put(spacecode_sketch *c, uint64_t hash) {
     }
 }
 
+/* A weight counts as so many keys, one after the other. */
 static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
-    (void)err;
-    for (size_t i = 0; i < u->count; i++)
-        for (int64_t n = u->weights ? u->weights[i] : 1; n > 0; n--)
-            put((spacecode_sketch *)s, u->hashes[i]);
-    weir__count_total(s, u, u->count);
-    *done = u->count;
-    return WEIR_OK;
+    weir_status status = WEIR_OK;
+    size_t i = 0;
+    for (; i < u->count && status == WEIR_OK; i++) {
+        int64_t weight = u->weights ? u->weights[i] : 1;
+        if (weight > WEIGHT_MOST) {
+            status = weir__fail(err, WEIR_ERR_RANGE, -1,
+                                "a 'spacecode' sketch takes weights up to %d, not %lld",
+                                WEIGHT_MOST, (long long)weight);
+            break;
+        }
+        while (weight-- > 0) put((spacecode_sketch *)s, u->hashes[i]);
+    }
+    weir__count_total(s, u, i);
+    *done = i;
+    return status;
 }
 
 static unsigned groups_set(const spacecode_sketch *c, uint64_t hash, unsigned resolution) {

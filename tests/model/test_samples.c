@@ -128,9 +128,23 @@ static void spacecode_counts(void **state) {
     }
 }
 
+/* A weight is taken one by one; what is refused changes nothing. */
+static void spacecode_refuses_what_takes_ages(void **state) {
+    (void)state;
+    weir_sketch *s = make_seeded("spacecode:memory=4K", 1);
+    weir_error err;
+    weir_sketch_info info;
+    assert_int_equal(weir_sketch_add(s, "a", 1, 5, &err), WEIR_OK);
+    assert_int_equal(weir_sketch_add(s, "a", 1, INT64_MAX, &err), WEIR_ERR_RANGE);
+    weir_sketch_get_info(s, &info);
+    assert_int_equal((int)info.total, 5);
+    weir_sketch_free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reservoirs_are_fair), cmocka_unit_test(long_keys_are_cut),
-        cmocka_unit_test(spectral_counts), cmocka_unit_test(spacecode_counts)};
+        cmocka_unit_test(spectral_counts), cmocka_unit_test(spacecode_counts),
+        cmocka_unit_test(spacecode_refuses_what_takes_ages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -896,9 +896,14 @@ HOT ranked_entry entry_read(uint64_t value, bool mark, unsigned rank) {
 
 HOT void sort_entries(line_content *content, const ranked_entry *entries, unsigned n) {
     uint8_t first[2 * RANKS + 1] = {0};
-    for (unsigned i = 0; i < n; i++) /* NOLINTNEXTLINE(clang-analyzer-core*): filled up to n */
-        first[entries[i].order + 1]++;
-    for (unsigned order = 1; order < 2 * RANKS; order++)
+    unsigned lowest = 2 * RANKS, highest = 0;
+    for (unsigned i = 0; i < n; i++) { /* NOLINTNEXTLINE(clang-analyzer-core*): filled up to n */
+        unsigned order = entries[i].order;
+        first[order + 1]++;
+        lowest = least(lowest, order);
+        highest = order > highest ? order : highest;
+    }
+    for (unsigned order = lowest + 1; order <= highest; order++)
         first[order] = (uint8_t)(first[order] + first[order - 1]);
     for (unsigned i = 0; i < n; i++) {
         unsigned at = first[entries[i].order]++;
@@ -922,13 +927,17 @@ HOT void read_flat(const recent_filter *f, const uint8_t *line, unsigned n, line
 
 HOT void read_lists(const line_shape *shape, const uint8_t *line, unsigned n, unsigned width,
                     unsigned mark, line_content *content) {
-    unsigned lists = shape->shared.lists, bit = shape->code_bits, i = 0;
+    unsigned lists = shape->shared.lists, head = shape->code_bits, end = head + lists + n;
+    unsigned i = 0, rank = 0, last = lists;
     ranked_entry entries[ENTRIES_MAX + 1];
-    for (unsigned list = 0; list < lists; list++, bit++)
-        for (unsigned rank = 0; get_bits(line, bit, 1); bit++, i++) {
+    for (unsigned k = 0; 64 * k < end; k++)
+        for (uint64_t ones = get_word(line, k) & places_in(k, head, end); ones; ones &= ones - 1) {
+            unsigned list = 64 * k + (unsigned)__builtin_ctzll(ones) - head - i;
             uint64_t field = get_bits(line, remainder_at(i, width), width);
             uint64_t value = value_of(list, lists, field >> mark, width - mark);
-            entries[i] = entry_read(value, field & mark, rank++);
+            rank = list == last ? rank + 1 : 0;
+            last = list;
+            entries[i++] = entry_read(value, field & mark, rank);
         }
     sort_entries(content, entries, n);
 }
@@ -1026,8 +1035,10 @@ HOT unsigned write_clocked(const line_shape *shape, uint8_t *line, const line_co
 HOT void read_spread(const uint8_t *line, const spread_form *form, line_content *content) {
     unsigned extras = count_extras(line, form), width = form->width, n = 0;
     ranked_entry entries[ENTRIES_MAX + 1];
-    for (unsigned list = 0; list < form->lists; list++)
-        if (is_taken(line, form->map + list)) {
+    for (unsigned k = 0; k < form->words; k++)
+        for (uint64_t ones = get_word(line, k) & places_in(k, form->map, form->extras); ones;
+             ones &= ones - 1) {
+            unsigned list = 64 * k + (unsigned)__builtin_ctzll(ones) - form->map;
             uint64_t remainder = get_bits(line, remainder_at(n, width), width);
             entries[n++] = entry_read(value_of(list, form->lists, remainder, width), false, 0);
         }
@@ -1043,16 +1054,21 @@ HOT void read_spread(const uint8_t *line, const spread_form *form, line_content 
 /* Each list to the first of its keys that comes, the others are extras as far as they fit. */
 HOT unsigned write_spread(uint8_t *line, const line_shape *shape, const spread_form *form,
                           const line_content *content) {
-    uint64_t left[ENTRIES_MAX + 1];
+    uint64_t left[ENTRIES_MAX + 1], holder[LINE_BITS], map[LINE_BITS / 64] = {0};
     unsigned others = 0, singles = 0, n = content->count < form->most ? content->count : form->most;
-    memset(line, 0, LINE_BYTES);
-    write_code(line, shape, form->code);
+    line_top top = new_top();
     for (unsigned i = 0; i < n; i++) {
         spread_key key = find_spread_key(form, content->value[i]);
-        unsigned rank = entries_before(line, form->map, form->words, key.bit);
-        if (is_taken(line, key.bit)) left[others++] = key.extra;
-        else add_single(line, form, singles++, rank, &key, CPU_ANY);
+        uint64_t bit = UINT64_C(1) << key.bit % 64;
+        if (map[key.bit / 64] & bit) left[others++] = key.extra;
+        else map[key.bit / 64] |= bit, holder[key.bit] = key.remainder;
     }
+    for (unsigned k = 0; k < form->words; k++)
+        for (uint64_t ones = map[k]; ones; ones &= ones - 1, singles++)
+            add_bits(&top, holder[64 * k + (unsigned)__builtin_ctzll(ones)], form->width);
+    memcpy(line, map, LINE_BYTES);
+    put_top(line, &top);
+    write_code(line, shape, form->code);
     unsigned room = LINE_BITS - form->extras - singles * form->width;
     if (others > most_extras(form)) others = most_extras(form);
     if (others > room / form->extra_width) others = room / form->extra_width;

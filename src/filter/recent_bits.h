@@ -78,11 +78,13 @@ HOT uint64_t from_place(int x) {
     uint64_t all = ~UINT64_C(0);
     return x <= 0 ? all : x > 63 ? 0 : all << x;
 }
+/* Those of word k that are among the bits [from, to) of a line. */
+HOT uint64_t places_in(unsigned k, unsigned from, unsigned to) {
+    return from_place((int)from - 64 * (int)k) & ~from_place((int)to - 64 * (int)k);
+}
 HOT void clear_bits(uint8_t *line, unsigned from, unsigned to) {
-    for (unsigned k = from / 64; 64 * k < to; k++) {
-        uint64_t mask = from_place((int)from - 64 * (int)k) & ~from_place((int)to - 64 * (int)k);
-        put_word(line, k, get_word(line, k) & ~mask);
-    }
+    for (unsigned k = from / 64; 64 * k < to; k++)
+        put_word(line, k, get_word(line, k) & ~places_in(k, from, to));
 }
 
 /* Move the bits [from, to) up, or down, by 1..63 places. */
@@ -92,8 +94,7 @@ HOT void move_up(uint8_t *line, unsigned from, unsigned to, unsigned by) {
     for (unsigned k = last;; k--) {
         uint64_t old = get_word(line, k), moved = old << by;
         if (k) moved |= get_word(line, k - 1) >> (64 - by);
-        uint64_t mask =
-            from_place((int)(from + by) - 64 * (int)k) & ~from_place((int)(to + by) - 64 * (int)k);
+        uint64_t mask = places_in(k, from + by, to + by);
         put_word(line, k, (old & ~mask) | (moved & mask));
         if (k == first) break;
     }
@@ -104,8 +105,7 @@ HOT void move_down(uint8_t *line, unsigned from, unsigned to, unsigned by) {
     for (unsigned k = first; k <= last; k++) {
         uint64_t old = get_word(line, k), moved = old >> by;
         if (k < 7) moved |= get_word(line, k + 1) << (64 - by);
-        uint64_t mask =
-            from_place((int)(from - by) - 64 * (int)k) & ~from_place((int)(to - by) - 64 * (int)k);
+        uint64_t mask = places_in(k, from - by, to - by);
         put_word(line, k, (old & ~mask) | (moved & mask));
     }
 }

@@ -372,8 +372,7 @@ static void warn_forgetting(const dedup *d, const weir_filter_info *info) {
     bool renew;
     if (!spec) return;
     uint64_t memory = asked_memory(spec, info);
-    if (report_keeps_all(d->filter)) { /* its rate will say when it has too many keys */
-    } else if (spec_window(spec, window, sizeof window, &renew)) warn_window(info, memory);
+    if (spec_window(spec, window, sizeof window, &renew)) warn_window(info, memory);
     else if (info->fill >= FULL_LEAST) warn_full(d, memory);
     else
         cli_warn("the filter '%s' has begun to forget, as it does long before it is full: repeats "
@@ -386,13 +385,15 @@ static bool is_beyond(const weir_filter_info *info) {
     return info->overfull && info->fpr_now > info->fpr_bound * 1.01;
 }
 
-/* Say once that the filter has begun to forget, or is beyond its bound, and what would help. */
+/* Say once that the filter has begun to forget, or is beyond its bound, and what would help. One
+ * that forgets nothing is no worse for having more keys until it is beyond. */
 static void look_at_fill(dedup *d) {
     weir_filter_info info;
     if (d->was_beyond) return;
     weir_filter_get_info(d->filter, &info);
+    bool forgets = info.overfull && !report_keeps_all(d->filter);
     if (is_beyond(&info)) warn_over_capacity(d, &info);
-    else if (info.overfull && !d->was_overfull) warn_forgetting(d, &info);
+    else if (forgets && !d->was_overfull) warn_forgetting(d, &info);
     d->was_overfull = info.overfull;
     d->was_beyond = is_beyond(&info);
 }

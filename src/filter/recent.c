@@ -99,8 +99,8 @@
  * second visit: it lives between 2n/3 and 4n/3 keys of its line, so its relative spread is
  * 1 / sqrt(27), where a group of 27 slots would be needed for as little.
  *
- * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter, AHEAD, and
- * all that is said of streams and of the contest below.
+ * Measured rather than derived: KEEP_FIRSTS, the middle as the place to enter, AHEAD,
+ * AT_ONCE, and all that is said of streams and of the contest below.
  */
 #include "filter/recent_line.h"
 

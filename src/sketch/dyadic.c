@@ -189,7 +189,7 @@ static size_t add_chunk(dyadic_sketch *d, const uint64_t *places, size_t n, cons
         for (size_t k = 0; k < n; k++) nodes[k] = node_of(d, places[k], l);
         size_t in = weir__matrix_add(&d->level[l], nodes, n, weights, fractions, NULL);
         if (in == n) continue;
-        for (size_t k = in; k < n; k++) losses[k] = weights ? (int64_t)-(uint64_t)weights[k] : -1;
+        for (size_t k = in; k < n; k++) losses[k] = weights ? (int64_t) - (uint64_t)weights[k] : -1;
         for (unsigned back = 0; back < l; back++) {
             for (size_t k = in; k < n; k++) nodes[k] = node_of(d, places[k], back);
             weir__matrix_add(&d->level[back], nodes + in, n - in, losses + in, NULL, NULL);

@@ -120,10 +120,10 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     if (code != EXIT_DONE) return code;
     options.path = settings->output;
     if (regular && !(output->path = resolve(settings->output))) return cli_error("out of memory");
-    if (resume && resume->offset && access(settings->output, F_OK))
-        return cli_error("cannot resume in '%s': it is gone; remove the state file '%s' to start "
+    if (resume && resume->offset && output->path && access(output->path, F_OK))
+        code = cli_error("cannot resume in '%s': it is gone; remove the state file '%s' to start "
                          "over",
-                         settings->output, settings->state);
+                         output->name, settings->state);
     if (resume) {
         options.mark = resume;
         options.path = output->path;

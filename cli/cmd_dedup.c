@@ -327,8 +327,7 @@ static const opt_section dedup_sections[] = {
      "On SIGINT, SIGTERM or SIGHUP the run finishes the records in hand, writes them, saves the "
      "state and exits with 128 plus the number of the signal. Without `--state` an output FILE "
      "is then left as it was. A second signal ends the run at once (unless it comes with the "
-     "first, "
-     "as those of `timeout(1)` do); the last save stays good. "
+     "first, as those of `timeout(1)` do); the last save stays good. "
      "When the reader of the output goes away the run ends quietly, by SIGPIPE, as other filters "
      "do, and the state keeps to its last save."},
     {"EXIT STATUS", "= 0\nDone.\n\n"

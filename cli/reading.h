@@ -124,8 +124,7 @@ enum {
          false,                                                                                    \
          "Leave out the first bytes of the key.",                                                  \
          "Such as a time stamp before each line. Of a key that is not longer nothing is left, "    \
-         "and "                                                                                    \
-         "all such keys are equal, as for `uniq -s`."},                                            \
+         "and all such keys are equal, as for `uniq -s`."},                                        \
         {READ_CASE, "ignore-case", 'i',    OPT_FLAG, NULL,                                         \
          NULL,      NULL,          "Keys", false,    "a equals A, for the letters of ASCII.",      \
          NULL},                                                                                    \

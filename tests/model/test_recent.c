@@ -83,6 +83,10 @@ static void every_shape_is_sound(void **unused) {
             unsigned header = f->shape.code_bits + shared->lists;
             assert_true(shared->flat == WORDS_MOST || shared->width[HALVES_MOST + 1] < 32);
             assert_true(shared->marked > shared->flat && shared->marked <= shared->fair);
+            /* so that nobody has to ask whether a flat line may take one more */
+            for (unsigned n = 0; n <= shared->flat; n++)
+                assert_true(shared->cost[n] <= shared->cost[n + 1] &&
+                            shared->cost[n + 1] <= f->fair);
             grow += header + shared->flat < 64 && header + shared->most > 64;
             uint64_t i = 0, unknown = 0;
             for (; !f->state.books.forgotten; i++) offer_hash(f, test_word(4, i));

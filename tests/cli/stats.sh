@@ -66,6 +66,8 @@ run dedup --memory 4M --filter bloom:capacity=1000 --stats enough
 is capacity-within 0 "$(grep -c '^weir' err)"; grep -q '% full, over capacity$' err && ok capacity-stats || no capacity-stats "$(cat err)"
 run dedup --memory 64K --filter bloom:capacity=100 enough
 is capacity-beyond "weir: dedup: more keys came than the filter was made for: new records are now lost at a rate of N%; give it a higher capacity" "$(sed -E 's/of [0-9.]+%/of N%/' err)"
+(seq 1 150; sleep 0.3; cat enough) | "$WEIR" dedup --memory 64K --filter bloom:capacity=100 2>later >/dev/null
+is capacity-beyond-later "$(sed -E 's/of [0-9.]+%/of N%/' err)" "$(sed -E 's/of [0-9.]+%/of N%/' later)"
 run dedup --memory 64K --quiet big; is warn-quiet "" "$(cat err)"
 run dedup --memory 64M big; is warn-not "" "$(cat err)"
 

@@ -12,8 +12,8 @@
  * Error      false positives: at most e for the next new key, at any instant.
  *            False negatives: none while keys fit; then as few as we know how.
  * Cost       one line per key; a batch asks for its lines ahead.
- * Layout     recent_line.h, recent_clock.h and recent_spread.h have the forms of a line, bit
- *            by bit; with `window` the lines are those of recent_window.c.
+ * Layout     recent_line.h, recent_clock.h, recent_spread.h and recent_span.h have the forms of
+ *            a line, bit by bit; with `window` the lines are those of recent_window.c.
  *
  * The bound. A key's line and its value in the line are independent and uniform, so
  * a new key is called SEEN with a probability that is the mean over all lines of
@@ -28,14 +28,14 @@
  *
  * Capacity. The shared form pays r + 1 + Q/n bits a key where log2(1/e) are needed:
  * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A clocked line pays one more, a spread one
- * about one less, and an ordered group of s slots log2(s). Keys in a line, beside the
- * oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
+ * about one less, and an ordered group of s slots log2(s). A span pays nothing once it is full.
+ * Keys in a line, beside the oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
  *
- *     e        flat   then cut at   full  clocked  spread  ordered    packed     oracle  limit
- *     10%      8  15  18  31  75      94       74     102  101 in 32  126 in 79    96.2  154.1
- *     1%       8  15  20  33  50      57       49      66   56 in 13   72 in 57    59.2   77.1
- *     0.1%     8  15  23  38          42       38      45   42 in 11   50 in 49    42.8   51.4
- *     0.0001%  8  15  21              23       21      24   23 in 6    25 in 24    23.3   25.7
+ *     e        flat  then cut at  full clocked spread ordered   packed    span    oracle limit
+ *     10%      8 15  18 31 75       94      74    102 101 in 32 126 in 79           96.2 154.1
+ *     1%       8 15  20 33 50       57      49     66 56 in 13  72 in 57  67 in 7   59.2  77.1
+ *     0.1%     8 15  23 38          42      38     45 42 in 11  50 in 49  48 in 4   42.8  51.4
+ *     0.0001%  8 15  21             23      21     24 23 in 6   25 in 24  25        23.3  25.7
  *
  * With 60% of the memory at 64 bits a key a line has 4.8 keys on average and more
  * than 15 with probability 5e-5; up to 8 they match by chance at 2^-53 each, up to 15
@@ -72,12 +72,20 @@
  * Groups do that worse, but in half the time, so they do it in large filters. A change of form
  * costs what a line has learned, so the first choice matters.
  *
+ * Lines in spans hold most of all without loss, but what they hold they hold for good. A line can
+ * turn into one only while it knows more of its keys than it will in the end, about half full, and
+ * does so if the stream is known by then, and known to go on as it is: of a flat line the last four
+ * keys are hit no more often than the first four. (If each key has a rate of its own, the last k
+ * different ones and the first k have it with the same probability.) In a stream of skewed keys it
+ * is better in the end to choose among them, if there will be many more than places; hits tell.
+ *
  * Whether marks are kept or swept is told by rivals: some clocked lines have one that does the
  * other thing, gets the same keys and gives no verdicts. Where what two of them say differs one
  * knew better, and if both are equally good either is as likely to: the lead of one is the
  * difference in units of the square root of their number. To sweep is better where keys are in
  * fashion for a while, to keep where they always come as often. Likewise lines that hold what they
- * have are told by rivals that do not when that is no longer worth anything.
+ * have are told by rivals that do not when that is no longer worth anything; spans are given up
+ * only when as many hits were lost by them as keys are lost by that.
  *
  * From CONTEST_FROM keys for each place on all ways of full lines compete likewise: some lines
  * have twins, one for each way. Below that, forms with many places are always ahead, which says
@@ -111,19 +119,22 @@
 #include "core/clock.h"
 #include "filter/filter.h"
 #include "filter/recent_clock.h"
+#include "filter/recent_span.h"
 #include "filter/recent_spread.h"
 #include "filter/recent_theory.h"
 #include "filter/recent_window.h"
 
 enum { OPT_WINDOW = WEIR__OPT_OWN, OPT_RENEW };
-enum { SHARED, ORDERED, PACKED, CLOCKED, SPREAD, FORMS }; /* what a line can look like */
-static const char *const form_names[FORMS] = {"shared", "ordered", "packed", "clocked", "spread"};
+enum { SHARED, ORDERED, PACKED, CLOCKED, SPREAD, SPAN, FORMS }; /* what a line can look like */
+static const char *const form_names[FORMS] = {"shared",  "ordered", "packed",
+                                              "clocked", "spread",  "span"};
 
 /* The ways that compete: a form, and where a new key enters in it. That of clocked lines comes
  * in two kinds, of which they settle between themselves. */
 enum {
     SHARED_BEHIND,
     SHARED_FRONT,
+    SPAN_HOLD,
     ORDERED_MIDDLE,
     ORDERED_FRONT,
     PACKED_ANY,
@@ -134,7 +145,7 @@ enum {
     WAYS,
     CLOCKED_SWEEP = WAYS,
     NO_WAY,
-    FIRST_TRIED = ORDERED_MIDDLE, /* those before it are for lines that are nearly full, */
+    FIRST_TRIED = ORDERED_MIDDLE, /* those before it are for lines that are not yet full, */
     TRIED = WAYS - FIRST_TRIED    /* and have no twins */
 };
 static const struct {
@@ -146,6 +157,7 @@ static const struct {
 } ways[WAYS + 1] = {
     [SHARED_BEHIND] = {SHARED, false, false, false, "shared_behind"},
     [SHARED_FRONT] = {SHARED, true, false, false, "shared_front"},
+    [SPAN_HOLD] = {SPAN, false, false, true, "span_hold"},
     [ORDERED_MIDDLE] = {ORDERED, false, false, false, "ordered_middle"},
     [ORDERED_FRONT] = {ORDERED, true, false, false, "ordered_front"},
     [PACKED_ANY] = {PACKED, true, false, false, "packed"},
@@ -156,7 +168,7 @@ static const struct {
     [CLOCKED_SWEEP] = {CLOCKED, false, true, false, "clocked_sweep"},
 };
 
-#define LAYOUT 4u                    /* of lines; one more when they come to mean something else */
+#define LAYOUT 5u                    /* of lines; one more when they come to mean something else */
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 32u                    /* lines asked for ahead of the one at work, */
 #define AT_ONCE 16u                  /* so many at a time */
@@ -169,27 +181,36 @@ static const struct {
 #define MANY_FOR_ONE 4096u           /* unless one in so many lines, */
 #define TWINS_MOST 64u               /* which are no more than this, are more */
 #define WATCHED 256u                 /* lines that tell what the stream is like */
+#define NOTED 32u                    /* of which a line of notes has some, */
+#define NOTES_MOST 8u                /* and no more such lines than these */
 #define JUDGE_EVERY 16u              /* verdicts in them */
+#define WAITING_KEYS 8u              /* that came last, where lines may be full for good */
 #define SMALLEST 64u                 /* hashes kept for counting distinct keys */
 /* Keys for each place, for which spread lines are planned, and what their keys are worth. */
 #define CROWDED 2.0
 #define FITTING 1.15
 #define FITTING_WORTH 0.5 /* beside those when it is crowded */
 #define SPREAD_WORTH 0.3  /* beside those of other forms */
+#define SPAN_LOAD 1.3     /* those for which spans are planned, */
+#define SPAN_MORE 1.01    /* and how many more they must hold than other forms */
 
 /* What a stream is like: see "what to begin with". */
-#define RARE 8u          /* fewer than one hit in so many verdicts */
-#define VERY_RARE 32u    /* so few that keys had better go in the order in which they came */
-#define ONCE_MORE 2.5    /* hits for each key that is hit */
-#define SPENT 0.5        /* skew of a stream in which a key that was hit is done, */
-#define SKEWED 1.5       /* of one whose keys are no longer alike, */
-#define SKEWED_MUCH 4    /* and of one in which that counts most */
-#define ENOUGH 25u       /* hits from which on the skew is believed, about */
-#define AGED 4u          /* keys of a flat line from which on it tells how old they are, */
-#define AGE_ONE 65536    /* in such units, */
-#define AGED_ENOUGH 64u  /* and hits from which on that is believed */
-#define LASTING (-0.08)  /* freshness of a stream whose first keys go on being hit, */
-#define LASTING_SURE 4   /* standard deviations from which on that is believed, */
+#define RARE 8u              /* fewer than one hit in so many verdicts */
+#define VERY_RARE 32u        /* so few that keys had better go in the order in which they came */
+#define ONCE_MORE 2.5        /* hits for each key that is hit */
+#define SPENT 0.5            /* skew of a stream in which a key that was hit is done, */
+#define SKEWED 1.5           /* of one whose keys are no longer alike, */
+#define SKEWED_MUCH 4        /* and of one in which that counts most */
+#define ENOUGH 25u           /* hits from which on the skew is believed, about */
+#define ENOUGH_FOR_SPANS 12u /* and for lines that have to turn into spans while there is time */
+#define AGED 4u              /* keys of a flat line from which on it tells how old they are, */
+#define AGE_ONE 65536        /* in such units, */
+#define AGED_ENOUGH 64u      /* and hits from which on that is believed */
+#define LASTING (-0.08)      /* freshness of a stream whose first keys go on being hit, */
+#define LASTING_SURE 4       /* standard deviations from which on that is believed, */
+#define LATEST 4u            /* keys of a flat line that are known to be the latest */
+#define STAY_ENOUGH 50u  /* hits on the latest or the earliest keys that tell whether keys stay, */
+#define STAY_LEAD 3      /* and the lead of the latest from which on they do not */
 #define HOLD_LINES 2048u /* lines that are enough to see it when they cease to be, */
 #define HOLD_BITS 80     /* and bits of a key times the skew up to which they hold their places */
 #define FRESH 0.08       /* freshness of a stream whose latest keys are hit, */
@@ -197,6 +218,11 @@ static const struct {
 #define FRESH_LEAST 0.9  /* and the skew that it takes, */
 #define FRESH_SKEW 3     /* and from which on it counts less than the skew */
 #define WIDE 5u          /* bits of a key in a marked line, for marks to be worth one */
+#define SPAN_SOON 0.5    /* keys of a line for each that a span begins with, from which on, */
+#define SPAN_LATE 0.8    /* and up to which a skewed stream's lines may still turn into spans, */
+#define SPAN_HITS 0.1    /* if so many verdicts are hits where keys are alike, */
+#define SPAN_HITS_LEAST 0.04   /* and where they are not, this, and for the square of the */
+#define SPAN_HITS_SKEWED 0.019 /* logarithm of the skew so many more */
 #define SPREAD_MORE 1.05 /* places for each of the shared form, for spread lines to be better */
 /* Keys for each place from which on */
 #define FRONT_SOON 0.8    /* rare repeats are best known by a hand that goes round, */
@@ -241,6 +267,7 @@ typedef struct {
     uint64_t rivals;  /* the first so many have a rival, behind the last twin */
     uint64_t watched; /* the first so many, no fewer, tell what the stream is like */
     uint64_t telling; /* and the first so many by their marks at all times */
+    uint64_t notes;   /* lines behind the last rival; see count_latest() */
     line_shape shape;
     ordered_form ordered[PACKED_ANY - ORDERED_MIDDLE + 1]; /* no groups: not to be had */
     window_plan window;
@@ -261,8 +288,11 @@ typedef struct {
         uint64_t hit_age, hits_aged; /* see freshness() */
         uint64_t sweep;    /* 1: the hand wipes the marks that it passes; 0: they are kept */
         uint64_t fleeting; /* 1: keys that held their places were not worth it */
-        uint64_t rival_won, rival_lost;  /* verdicts in which a rival knew better, or worse */
-        distinct_counter keys, keys_hit; /* all of them; those that were hit in watched lines */
+        uint64_t late;     /* the way of lines that had too many keys to turn into spans */
+        uint64_t waiting[WAITING_KEYS];    /* hashes of keys that came last; see wait_again() */
+        uint64_t rival_won, rival_lost;    /* verdicts in which a rival knew better, or worse, */
+        uint64_t latest_hit, earliest_hit; /* hits on one of those, and on those that came first */
+        distinct_counter keys, keys_hit;   /* all of them; those that were hit in watched lines */
         window_state window;
     } state;
 } recent_filter;
@@ -290,12 +320,14 @@ static inline bool to_be_had(const recent_filter *f, unsigned way) {
     return form == SHARED    ? true
            : form == SPREAD  ? f->shape.spread.most
            : form == CLOCKED ? f->shape.clock.entries
+           : form == SPAN    ? f->shape.span.blocks && f->shape.spread.most && f->rivals
                              : ordered_of(f, form)->groups;
 }
 
-/* What a line costs in any form but the shared one. */
+/* What a line costs in any form but the shared one; one in spans, if they are full. */
 static inline uint64_t form_cost(const recent_filter *f, unsigned form) {
-    return form == SPREAD    ? f->shape.spread.cost
+    return form == SPAN      ? f->shape.span.cost
+           : form == SPREAD  ? f->shape.spread.cost
            : form == CLOCKED ? f->shape.clock.cost
                              : ordered_of(f, form)->cost;
 }
@@ -368,7 +400,6 @@ static void fill_shared(shared_form *form, const line_shape *shape, unsigned lis
         unsigned next = width * 3 / 5;
         width = next * 2 > marked * 3 ? next : width > marked ? marked : width - 1;
     }
-    for (n = 0; n < ENTRIES_MAX + 2; n++) form->mark[n] = n > form->flat && n <= form->marked;
     for (form->fair = form->most; form->cost[form->fair] > COST_ONE;) form->fair--;
     form->one_word = shape->code_bits + lists + form->most <= 64;
     form->in_pairs = true;
@@ -406,7 +437,7 @@ static bool fill_ordered(ordered_form *form, const line_shape *shape, unsigned g
     for (unsigned g = 0, at = shape->code_bits, last = form->one_word ? 56 : 48; g < groups; g++) {
         bool narrow = g >= form->wide;
         unsigned byte = at / 8 < last ? at / 8 : last;
-        form->place[g] = (group_place){(uint8_t)byte, (uint8_t)(at - 8 * byte), narrow};
+        form->place[g] = (group_place){byte & 63u, (at - 8 * byte) & 63u, narrow};
         at += (slots - narrow) * bits;
     }
     form->in_lanes = bits <= LANE_MAX && slots <= LANES;
@@ -492,6 +523,49 @@ static void plan_clock(line_shape *shape, double eps) {
     shape->clock = form;
 }
 
+/* What a line costs, if no more is known of its keys than a shared line of `from` keys does. */
+static void price_span(span_form *form, const shared_form *shared, unsigned from, double eps) {
+    form->from = from;
+    form->known_bits = shared->width[from] - mark_of(shared, from);
+    form->known_cost =
+        cost_of(shared_match(form->seats * 5 / 4, shared->lists, form->known_bits), eps);
+    form->cost = form->known_cost;
+    for (unsigned k = 0; k < 2; k++) {
+        span_kind *kind = &form->kind[k];
+        double share = (double)kind->fair / form->seats;
+        kind->cost = cost_of(share * ldexp(1, (int)kind->fair - (int)kind->width), eps);
+        form->cost += kind->cost * (k ? form->blocks - form->wide : form->wide);
+    }
+}
+
+/* The last cut of a shared line before which it knows so much of its keys that a span may be made
+ * of them. */
+static bool find_span_start(span_form *form, const shared_form *shared, double eps) {
+    for (unsigned n = shared->fair; n-- > shared->flat;)
+        if (n == shared->flat || shared->width[n] != shared->width[n + 1]) {
+            price_span(form, shared, n, eps);
+            if (form->cost <= COST_ONE && n < form->seats) return true;
+        }
+    return false;
+}
+
+static void plan_span(line_shape *shape, double eps) {
+    const shared_form *shared = &shape->shared;
+    unsigned rate_bits = (unsigned)ceil(log2(1 / eps) - 1e-9);
+    double keys = SPAN_LOAD * shared->fair, most = 0;
+    span_form form, best = {0};
+    if (shape->code_bits > 7 || shared->flat != HALVES_MOST) return;
+    for (unsigned blocks = 1; blocks <= SPAN_BLOCKS; blocks++)
+        for (unsigned width = rate_bits + 4; width <= SPAN_WIDTH; width++)
+            for (unsigned wide = 1; wide <= blocks; wide++)
+                if (fill_span(&form, shape, wide, blocks, width, rate_bits) &&
+                    span_keys(&form, keys) > most)
+                    most = span_keys(&form, keys), best = form;
+    if (most > SPAN_MORE * fmax(keys_held(shared->fair, keys), spread_keys(&shape->spread, keys)) &&
+        find_span_start(&best, shared, eps))
+        shape->span = best;
+}
+
 /* All forms that follow from the number of lists, and what they are worth. */
 static double fill_shape(line_shape *shape, unsigned lists, double eps) {
     fill_shared(&shape->shared, shape, lists, eps);
@@ -566,12 +640,14 @@ static uint64_t share_of(uint64_t lines, uint64_t one_in, uint64_t few) {
 static void plan_twins(recent_filter *f) {
     f->tried = share_of(f->lines, TRIED_ONE_IN, TRIED_FEW);
     f->rivals = share_of(f->lines, RIVAL_ONE_IN, RIVALS_FEW);
-    f->lines -= twins(f);
+    if (!f->rivals && f->lines >= RIVAL_ONE_IN * 3 / 4) f->rivals = 1;
+    f->notes = f->rivals < NOTES_MOST ? f->rivals : NOTES_MOST;
+    f->lines -= twins(f) + f->notes;
 }
 
 /* Codes for as many entries as a shared line can have, and for the other forms. */
 static void plan_codes(line_shape *shape, double eps) {
-    unsigned entries = (unsigned)(LINE_BITS / (log2(1 / eps) + 2)), others = FORMS - ORDERED;
+    unsigned entries = (unsigned)(LINE_BITS / (log2(1 / eps) + 2)), others = SPAN - ORDERED;
     shape->code_bits = 5;
     while (1u << shape->code_bits < entries * 9 / 8 + 1 + others) shape->code_bits++;
     shape->code_ordered = (1u << shape->code_bits) - others;
@@ -582,7 +658,17 @@ static void plan_lines(recent_filter *f, double eps) {
     plan_forms(f, eps);
     plan_clock(&f->shape, eps);
     plan_packed(f, eps);
+    plan_span(&f->shape, eps);
     fill_cuts(&f->shape.shared);
+}
+
+/* What every line may cost: as much as in the form that costs most. */
+static void plan_fair(recent_filter *f) {
+    f->fair = f->shape.shared.cost[f->shape.shared.fair];
+    for (unsigned way = 0; way < WAYS; way++)
+        if (ways[way].form != SHARED && to_be_had(f, way) && form_cost(f, ways[way].form) > f->fair)
+            f->fair = form_cost(f, ways[way].form);
+    f->shape.span.spare = to_be_had(f, SPAN_HOLD) ? f->fair - f->shape.span.cost : 0;
 }
 
 static weir_status create(weir_filter *base, weir_error *err) {
@@ -594,18 +680,15 @@ static weir_status create(weir_filter *base, weir_error *err) {
     if (middle->groups)
         fill_ordered(ordered_way(f, ORDERED_FRONT), &f->shape, middle->groups, middle->bits, eps,
                      true);
-    f->fair = f->shape.shared.cost[f->shape.shared.fair];
-    for (unsigned way = 0; way < WAYS; way++)
-        if (ways[way].form != SHARED && to_be_had(f, way) && form_cost(f, ways[way].form) > f->fair)
-            f->fair = form_cost(f, ways[way].form);
     f->base.windowed = weir__opt_given(base, OPT_WINDOW);
     if (weir__opt_given(base, OPT_RENEW) && weir__opt_whole(base, OPT_RENEW) && !f->base.windowed)
         return weir__opt_fail(base, OPT_RENEW, err, "'renew' is about a window; give 'window' too");
     if (f->base.windowed) plan_window(f, eps);
     else plan_twins(f);
+    plan_fair(f);
     f->watched = f->lines < WATCHED ? f->lines : WATCHED;
     f->telling = f->lines / 4 < f->watched ? f->lines / 4 : f->watched;
-    return weir__filter_map(base, (f->lines + twins(f)) * LINE_BYTES, err);
+    return weir__filter_map(base, (f->lines + twins(f) + f->notes) * LINE_BYTES, err);
 }
 
 static line_books new_books(const recent_filter *f, uint64_t lines) {
@@ -651,11 +734,12 @@ static double crowding(const recent_filter *f) {
 }
 
 /* How much likelier a key that was hit is to come again than one that was not, as the marks
- * tell; 0 if they do not know. */
-static double known_skew(const recent_filter *f) {
+ * tell; 0 if there were not enough hits. */
+static double skew_after(const recent_filter *f, double hits) {
     double again = (double)f->state.hit_again, first = (double)f->state.hit_first;
-    return again + first > (double)ENOUGH * f->shape.shared.fair ? again / (first + 1) : 0;
+    return again + first > hits * f->shape.shared.fair ? again / (first + 1) : 0;
 }
+static double known_skew(const recent_filter *f) { return skew_after(f, ENOUGH); }
 
 /* Where the keys that are hit stand in the order of arrival, from -1, the first, to 1; 0 on
  * average if they are of any age, or if that is not known. */
@@ -667,6 +751,19 @@ static double freshness(const recent_filter *f) {
 /* The same in standard deviations from 0: places are spread evenly over 2 if they mean nothing. */
 static double surely_fresh(const recent_filter *f) {
     return freshness(f) * sqrt(3 * (double)f->state.hits_aged);
+}
+
+/* A lead in standard deviations: of the verdicts that differ, half would go either way by
+ * chance. */
+static double lead(uint64_t won, uint64_t lost) {
+    return ((double)won - (double)lost) / sqrt((double)(won + lost) + 1);
+}
+
+/* Whether what came first is hit no less often than what came last: keys are not in fashion for a
+ * while. */
+static bool keys_stay(const recent_filter *f) {
+    uint64_t latest = f->state.latest_hit, earliest = f->state.earliest_hit;
+    return latest + earliest > STAY_ENOUGH && lead(latest, earliest) < STAY_LEAD;
 }
 
 /* Whether keys that came first go on being hit. Small filters would not see it in time when they
@@ -690,8 +787,38 @@ HOT bool repeats_are_fewer(const recent_filter *f, uint64_t one_in) {
     return f->state.hits * one_in <= f->state.hits + f->state.misses;
 }
 
+/* The part of all keys that has come by, if they are alike: with a part x, x / -log(1 - x) of the
+ * records were new. */
+static double part_known(double hits) {
+    double x = 0.5, step = x;
+    for (unsigned i = 0; i < 20; i++) {
+        step /= 2;
+        x += 1 + x / log1p(-x) < hits ? step : -step;
+    }
+    return x;
+}
+
+/* Whether lines should turn into spans as they get as many keys as these begin with: what came
+ * first is as good as anything, most lines do not have as many yet, and there will not be so many
+ * keys for each place that it is better to choose among them, for which hits must be the more
+ * the more skewed the stream is. Alike keys must be more than there is room for in other forms. */
+static bool spans_are_due(const recent_filter *f, double crowd) {
+    double skew = skew_after(f, ENOUGH_FOR_SPANS), from = f->shape.span.from;
+    double keys = crowd * f->shape.shared.fair, uneven = log2(fmax(skew, 1));
+    double hits = (double)f->state.hits / (double)(f->state.hits + f->state.misses);
+    if (!to_be_had(f, SPAN_HOLD) || f->state.fleeting || !keys_stay(f)) return false;
+    if (skew == 0 || keys < SPAN_SOON * from) return false;
+    if (skew >= SKEWED)
+        return keys < SPAN_LATE * from && keys_last(f) &&
+               hits > SPAN_HITS_LEAST + SPAN_HITS_SKEWED * uneven * uneven;
+    double expected = keys / part_known(hits);
+    return keys < from && hits > SPAN_HITS &&
+           span_keys(&f->shape.span, expected) > keys_held(f->shape.shared.fair, expected);
+}
+
 static unsigned way_for_alike(const recent_filter *f, double crowd) {
     bool short_ones = f->shape.spread.width < 4;
+    if (spans_are_due(f, crowd)) return SPAN_HOLD;
     if (crowd > PACKED_FROM) return PACKED_ANY;
     return short_ones && crowd < FEW_WIDE_FROM ? SHARED_BEHIND : SPREAD_ANY;
 }
@@ -706,6 +833,7 @@ static unsigned way_of_hits(const recent_filter *f) {
 static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew) {
     unsigned way = way_of_hits(f), width = f->shape.clock.width;
     bool by_mark = way == CLOCKED_KEEP;
+    if (spans_are_due(f, crowd)) return SPAN_HOLD;
     if (keys_last(f) && (!by_mark || width * skew < HOLD_BITS)) return SPREAD_HOLD;
     double marked_from = fmax(MARKED_SOON, MARKED_FROM / (width * pow(skew, 3)));
     if (marked_from > MARKED_BLIND) marked_from = MARKED_BLIND;
@@ -744,12 +872,6 @@ static unsigned likely_way(const recent_filter *f) {
     return skew < SKEWED ? way_for_alike(f, crowd) : way_for_skewed(f, crowd, skew);
 }
 
-/* A lead in standard deviations: of the verdicts that differ, half would go either way by
- * chance. */
-static double lead(uint64_t won, uint64_t lost) {
-    return ((double)won - (double)lost) / sqrt((double)(won + lost) + 1);
-}
-
 /* How far `way` is ahead of the one in use. */
 static double lead_of(const recent_filter *f, unsigned way) {
     return lead(f->state.won[way], f->state.lost[way]);
@@ -767,7 +889,15 @@ static void follow(recent_filter *f, unsigned way, bool decided) {
     if (way == f->state.winner) return;
     f->state.winner = way;
     f->state.sweep |= way == CLOCKED_KEEP && keys_are_fresh(f);
+    f->state.late = known_skew(f) < SKEWED ? SPREAD_ANY : SPREAD_HOLD;
     forget_contest(f);
+}
+
+/* A change of lines in spans costs all keys. It is worth that when in so many lines as many hits
+ * were lost by not changing: so no more is lost than twice as much as with hindsight. */
+static bool is_worth(const recent_filter *f, uint64_t won, uint64_t lost, uint64_t lines) {
+    uint64_t keys = f->state.winner == SPAN_HOLD ? lines * f->shape.span.seats : 0;
+    return won >= lost + (keys < HORIZON / 2 ? keys : HORIZON / 2);
 }
 
 /* The way that is furthest ahead. */
@@ -789,6 +919,8 @@ static void halve_contest(recent_filter *f) {
  * given up for it, unless it is known to be worth nothing: else only the contest leads away. */
 static bool is_settled(const recent_filter *f) {
     uint64_t way = f->state.winner;
+    if (!f->state.books.in_form[ways[way].form]) return false;
+    if (way == SPAN_HOLD) return !f->state.fleeting;
     if ((known_skew(f) > 0 && known_skew(f) < SKEWED) || keys_are_fresh(f)) return false;
     return way == CLOCKED_KEEP || way == ORDERED_MIDDLE ||
            (way == SPREAD_HOLD && !f->state.fleeting);
@@ -801,7 +933,8 @@ __attribute__((noinline)) static void judge(recent_filter *f) {
         return;
     }
     unsigned best = leading_way(f);
-    if (lead_of(f, best) > SURE) follow(f, best, true);
+    if (lead_of(f, best) > SURE && is_worth(f, f->state.won[best], f->state.lost[best], f->tried))
+        follow(f, best, true);
     halve_contest(f);
     /* After long overload, where the shared form is no better the others are faster. */
     unsigned now = (unsigned)f->state.winner,
@@ -830,8 +963,9 @@ static void judge_rival(recent_filter *f, bool rival_seen, bool seen) {
     uint64_t *won = &f->state.rival_won, *lost = &f->state.rival_lost;
     *won += rival_seen & !seen;
     *lost += !rival_seen & seen;
-    if (*won + *lost > AT_LEAST && lead(*won, *lost) > LIKELY) {
-        if (f->state.winner == SPREAD_HOLD) f->state.fleeting = 1;
+    if (*won + *lost > AT_LEAST && lead(*won, *lost) > LIKELY &&
+        is_worth(f, *won, *lost, f->rivals)) {
+        if (ways[f->state.winner].hold) f->state.fleeting = 1;
         else f->state.sweep ^= 1;
         *won = *lost = 0;
     }
@@ -846,14 +980,11 @@ static void count_watched(recent_filter *f, uint64_t hash, bool seen) {
     if ((f->state.hits + f->state.misses) % JUDGE_EVERY == 0) judge(f);
 }
 
-static uint64_t line_cost(const recent_filter *f, unsigned code) {
-    unsigned form = form_of(&f->shape, code);
-    return form == SHARED ? f->shape.shared.cost[code] : form_cost(f, form);
-}
 static unsigned line_entries(const recent_filter *f, const uint8_t *line) {
     unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
     return form == SHARED    ? code
            : form == CLOCKED ? f->shape.clock.entries
+           : form == SPAN    ? span_entries(line, &f->shape.span)
            : form == SPREAD
                ? count_singles(line, &f->shape.spread) + count_extras(line, &f->shape.spread)
                : ordered_of(f, form)->entries;
@@ -865,12 +996,26 @@ static unsigned line_entries(const recent_filter *f, const uint8_t *line) {
 static inline uint64_t beyond_fair(const recent_filter *f, uint64_t cost) {
     return cost > f->fair ? cost - f->fair : 0;
 }
-static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
-    uint64_t back = beyond_fair(f, from), out = beyond_fair(f, to);
-    if (out > back && out - back > f->state.books.pool) return false;
-    f->state.books.pool += back - out;
-    f->state.books.spent += to - from;
+static inline line_price price_of(const recent_filter *f, uint64_t cost) {
+    return (line_price){cost, beyond_fair(f, cost)};
+}
+static inline bool pay_price(recent_filter *f, line_price from, line_price to) {
+    if (to.beyond > from.beyond && to.beyond - from.beyond > f->state.books.pool) return false;
+    f->state.books.pool += from.beyond - to.beyond;
+    f->state.books.spent += to.cost - from.cost;
     return true;
+}
+static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
+    return pay_price(f, price_of(f, from), price_of(f, to));
+}
+
+static line_price line_price_of(const recent_filter *f, const uint8_t *line) {
+    unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
+    unsigned counts[SPAN_BLOCKS];
+    if (form != SPAN)
+        return price_of(f, form == SHARED ? f->shape.shared.cost[code] : form_cost(f, form));
+    get_counts(line, &f->shape.span, counts);
+    return span_price(&f->shape.span, counts);
 }
 
 /* ---- from one form to another ---- */
@@ -1155,13 +1300,13 @@ static inline bool is_either(unsigned from, unsigned to, unsigned a, unsigned b)
 /* Rewrite a line in another form, if the budget allows it. Fewer keys than a clocked line has
  * are a shared one. */
 HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
-    unsigned old = read_code(line, &f->shape), old_form = form_of(&f->shape, old);
+    unsigned old_form = form_of(&f->shape, read_code(line, &f->shape));
     unsigned entries = line_entries(f, line), most = f->shape.shared.most;
     line_content content;
     if (form == CLOCKED && entries < f->shape.clock.entries) form = SHARED;
     uint64_t cost =
         form == SHARED ? f->shape.shared.cost[entries < most ? entries : most] : form_cost(f, form);
-    if (!pay(f, line_cost(f, old), cost)) return false;
+    if (!pay_price(f, line_price_of(f, line), price_of(f, cost))) return false;
     if (entries == f->shape.clock.as_shared && is_either(old_form, form, SHARED, CLOCKED)) {
         write_code(line, &f->shape, form == SHARED ? entries : code_of(&f->shape, form));
         put_hand(line, &f->shape.clock, 0);
@@ -1180,10 +1325,50 @@ HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
     return true;
 }
 
+HOT void add_content(const recent_filter *f, const line_content *content, span_basis *bases) {
+    for (unsigned i = 0; i < content->count; i++) {
+        span_key key = find_span_key(&f->shape, content->value[i]);
+        add_word(&bases[key.block], key.word);
+    }
+}
+
+/* A shared line becomes one in spans, if these can be written and the budget allows it. */
+HOT bool make_span_here(recent_filter *f, uint8_t *line) {
+    const span_form *form = &f->shape.span;
+    line_content content;
+    span_basis bases[SPAN_BLOCKS];
+    unsigned counts[SPAN_BLOCKS], held = 0;
+    read_shared(f, line, &content);
+    empty_span(form, bases);
+    add_content(f, &content, bases);
+    for (unsigned b = 0; b < form->blocks; b++) held += counts[b] = bases[b].n;
+    if (!can_write_all(form, bases) ||
+        !pay_price(f, line_price_of(f, line), span_price(form, counts)))
+        return false;
+    write_span(line, form, bases);
+    f->state.books.held -= content.count - held;
+    f->state.books.in_form[SHARED]--;
+    f->state.books.in_form[SPAN]++;
+    return true;
+}
+
+NOT_HERE(bool, make_span, (recent_filter * f, uint8_t *line), (f, line))
+
+/* A line in spans cannot tell its keys: it begins again. */
+static void empty_line(recent_filter *f, uint8_t *line) {
+    unsigned held = line_entries(f, line);
+    pay_price(f, line_price_of(f, line), price_of(f, f->shape.shared.cost[0]));
+    memset(line, 0, LINE_BYTES);
+    f->state.books.forgotten += held;
+    f->state.books.held -= held;
+    f->state.books.in_form[SPAN]--;
+    f->state.books.in_form[SHARED]++;
+}
+
 /* A line becomes what another is, if the budget allows it. */
 static void copy_line(recent_filter *f, uint8_t *line, const uint8_t *from) {
     unsigned old = read_code(line, &f->shape), new = read_code(from, &f->shape);
-    if (!pay(f, line_cost(f, old), line_cost(f, new))) return;
+    if (!pay_price(f, line_price_of(f, line), line_price_of(f, from))) return;
     f->state.books.held += (uint64_t)line_entries(f, from) - line_entries(f, line);
     f->state.books.in_form[form_of(&f->shape, old)]--;
     f->state.books.in_form[form_of(&f->shape, new)]++;
@@ -1201,6 +1386,7 @@ static bool knows(const recent_filter *f, const uint8_t *line, uint64_t value) {
     unsigned form = form_of(&f->shape, code);
     if (form == SPREAD) return test_spread(&f->shape.spread, line, value);
     if (form == CLOCKED) return test_clocked(&f->shape, line, value);
+    if (form == SPAN) return test_span(&f->shape, line, value);
     if (form != SHARED) {
         const ordered_form *ordered = ordered_of(f, form);
         unsigned group = (unsigned)weir__part(value, ordered->groups, &rest);
@@ -1456,14 +1642,40 @@ HOT bool offer_spread_to_here(recent_filter *f, uint8_t *line, uint64_t value, b
 NOT_HERE(bool, offer_spread_to, (recent_filter * f, uint8_t *line, uint64_t value, bool hold),
          (f, line, value, hold, cpu))
 
+/* A span grows by a new key as long as its block is not full, and as it can be written. */
+HOT bool offer_span_here(recent_filter *f, uint8_t *line, uint64_t value) {
+    const span_form *form = &f->shape.span;
+    span_key key = find_span_key(&f->shape, value);
+    if (span_has(line, form, key, get_size(line, form, key.block))) return true;
+    unsigned counts[SPAN_BLOCKS] = {0};
+    f->state.books.forgotten++;
+    get_counts(line, form, counts);
+    line_price old = span_price(form, counts);
+    counts[key.block]++;
+    line_price new = span_price(form, counts);
+    if (counts[key.block] == kind_of(form, key.block)->width ||
+        new.beyond > old.beyond + f->state.books.pool)
+        return false;
+    span_basis basis = read_basis(line, form, key.block);
+    extend(&basis, reduce(&basis, key.word));
+    if (!can_write(&basis, form, key.block) || !pay_price(f, old, new)) return false;
+    write_basis(line, form, key.block, &basis);
+    f->state.books.forgotten--;
+    f->state.books.held++;
+    return false;
+}
+
+NOT_HERE(bool, offer_span, (recent_filter * f, uint8_t *line, uint64_t value), (f, line, value))
+
 /* A way for each form. */
-static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_ANY, CLOCKED_KEEP,
-                                          SPREAD_ANY};
+static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_ANY,
+                                          CLOCKED_KEEP,  SPREAD_ANY,     SPAN_HOLD};
 
 /* A key and a line in the form of a way. */
 HOT bool offer_formed(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
     if (ways[way].form == SPREAD)
         return CALL(offer_spread_to, cpu, (f, line, value, ways[way].hold));
+    if (ways[way].form == SPAN) return CALL(offer_span, cpu, (f, line, value));
     bool seen =
         ways[way].form == CLOCKED
             ? CALL(offer_clocked, cpu, (&f->shape, line, value, ways[way].front, ways[way].sweep))
@@ -1517,9 +1729,11 @@ NOT_HERE(bool, offer_long,
  * room. */
 HOT void change_form_here(recent_filter *f, uint8_t *line, unsigned way, uint64_t value,
                           cpu_kind cpu) {
-    bool clocked = form_of(&f->shape, read_code(line, &f->shape)) == CLOCKED;
-    unsigned form = clocked && f->shape.clock.as_shared ? SHARED : ways[way].form;
-    if (!knows(f, line, value)) CALL(convert, cpu, (f, line, form));
+    unsigned old = form_of(&f->shape, read_code(line, &f->shape));
+    unsigned form = old == CLOCKED && f->shape.clock.as_shared ? SHARED : ways[way].form;
+    if (knows(f, line, value)) return;
+    if (old == SPAN) empty_line(f, line);
+    else CALL(convert, cpu, (f, line, form));
 }
 
 NOT_HERE(void, change_form, (recent_filter * f, uint8_t *line, unsigned way, uint64_t value),
@@ -1529,6 +1743,12 @@ NOT_HERE(void, change_form, (recent_filter * f, uint8_t *line, unsigned way, uin
  * hash once it has chosen the line. */
 HOT bool offer_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
     unsigned code = read_code(line, &f->shape);
+    if (ways[way].form == SPAN) {
+        if (code == f->shape.span.from && !knows(f, line, value) && CALL(make_span, cpu, (f, line)))
+            code = read_code(line, &f->shape);
+        if (form_of(&f->shape, code) == SPAN) return offer_formed(f, line, way, value, cpu);
+        way = (unsigned)f->state.late;
+    }
     if (code >= f->shape.code_ordered && form_of(&f->shape, code) != ways[way].form) {
         CALL(change_form, cpu, (f, line, way, value));
         code = read_code(line, &f->shape);
@@ -1571,9 +1791,9 @@ HOT void offer_twins_here(recent_filter *f, uint64_t number, uint64_t value, boo
     }
 }
 
-/* The way of rivals, in the form that lines have. */
+/* The way of rivals. */
 static unsigned rival_way(const recent_filter *f) {
-    if (f->state.winner == SPREAD_HOLD) return SPREAD_ANY;
+    if (ways[f->state.winner].hold) return SPREAD_ANY;
     if (f->state.winner != CLOCKED_KEEP) return NO_WAY;
     return f->state.sweep ? CLOCKED_KEEP : CLOCKED_SWEEP;
 }
@@ -1585,7 +1805,8 @@ HOT void offer_rival_here(recent_filter *f, uint64_t number, uint64_t value, boo
     uint8_t *line = f->base.cells + number * LINE_BYTES;
     unsigned way = rival_way(f);
     swap_books(f);
-    if (way == NO_WAY || form_of(&f->shape, read_code(line, &f->shape)) != ways[way].form) {
+    unsigned form = form_of(&f->shape, read_code(line, &f->shape));
+    if (way == NO_WAY || form != ways[f->state.winner].form) {
         copy_line(f, rival, line);
         swap_books(f);
         return;
@@ -1621,9 +1842,28 @@ static void count_age(recent_filter *f, unsigned n, unsigned place) {
     f->state.hits_aged++;
 }
 
-static void tell_flat(recent_filter *f, const uint8_t *line, unsigned n, uint64_t tag) {
+/* Of a flat line the last LATEST keys that came by are known, each by its place, in four bits. If
+ * keys come as often as ever they are hit as often as those that came first. */
+static void count_latest(recent_filter *f, uint64_t number, unsigned n, unsigned place, bool hit) {
+    if (number >= f->notes * NOTED) return;
+    uint8_t *note = f->base.cells + (f->lines + twins(f)) * LINE_BYTES + 2 * number;
+    unsigned at = 0, places = n ? note[0] | (unsigned)note[1] << 8 : 0xffff;
+    while (at < LATEST - 1 && (places >> 4 * at & 15) != place) at++;
+    bool latest = (places >> 4 * at & 15) == place, earliest = place < LATEST;
+    f->state.latest_hit += hit & latest & !earliest;
+    f->state.earliest_hit += hit & earliest & !latest;
+    unsigned before = places & ((1u << 4 * at) - 1), behind = places >> (4 * at + 4)
+                                                                            << (4 * at + 4);
+    places = behind | before << 4 | place;
+    note[0] = (uint8_t)places, note[1] = (uint8_t)(places >> 8);
+}
+
+static void tell_flat(recent_filter *f, const uint8_t *line, uint64_t number, unsigned n,
+                      uint64_t tag) {
     unsigned found = match_tags(line, n, tag, n > WORDS_MOST, CPU_ANY);
     unsigned marks = get_flat_marks(line, n);
+    if (found || n < HALVES_MOST)
+        count_latest(f, number, n, found ? (unsigned)__builtin_ctz(found) : n, found);
     if (found && n >= AGED) count_age(f, n, (unsigned)__builtin_ctz(found));
     if (found && n > WORDS_MOST)
         count_marked(f, n, (unsigned)__builtin_popcount(marks), marks & found);
@@ -1649,10 +1889,21 @@ static __attribute__((noinline)) void tell(recent_filter *f, uint64_t number, ui
     uint64_t rest;
     if (is_young(f, n, front)) return;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
-    if (n <= shared->flat) tell_flat(f, line, n, tag_of(shared, list, rest));
+    if (n <= shared->flat) tell_flat(f, line, number, n, tag_of(shared, list, rest));
     else if (n <= shared->marked) tell_lists(f, line, n, field_of(shared, n, rest), list);
     else if (form_of(&f->shape, n) == CLOCKED && !front)
         tell_lists(f, line, f->shape.clock.entries, clock_field(&f->shape.clock, rest), list);
+}
+
+/* A line in spans that is full takes no new key. So that one that comes several times in a row is
+ * NEW only once, the last ones are kept beside, in a place that follows from the hash. */
+HOT bool is_waiting(const recent_filter *f, uint64_t hash) {
+    return f->state.winner == SPAN_HOLD && f->state.waiting[hash % WAITING_KEYS] == hash;
+}
+HOT bool wait_again(recent_filter *f, uint64_t hash) {
+    bool waited = f->state.waiting[hash % WAITING_KEYS] == hash;
+    f->state.waiting[hash % WAITING_KEYS] = hash;
+    return waited;
 }
 
 HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t hash, uint64_t value,
@@ -1660,6 +1911,7 @@ HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t h
     uint8_t *line = cells + number * LINE_BYTES;
     if (number < f->watched) tell(f, number, value);
     bool seen = offer_line(f, line, way_of_line(f, number), value, cpu);
+    if (!seen && f->state.winner == SPAN_HOLD) seen = wait_again(f, hash);
     count_distinct(&f->state.keys, hash, !seen);
     if (number < f->watched) CALL(watch, cpu, (f, number, hash, value, seen));
     return seen;
@@ -1734,7 +1986,7 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
 
 static bool test_one(const recent_filter *f, uint64_t hash) {
     uint64_t value, number = weir__part(hash, f->lines, &value);
-    return knows(f, f->base.cells + number * LINE_BYTES, value);
+    return knows(f, f->base.cells + number * LINE_BYTES, value) || is_waiting(f, hash);
 }
 
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
@@ -1759,7 +2011,8 @@ static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *v
 
 /* Both lines' entries, those in both once. A line that holds them all has a width
  * no larger than either, so nothing is lost. */
-static void unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, line_content *both) {
+static void unite_lists(const recent_filter *f, const uint8_t *a, const uint8_t *b,
+                        line_content *both) {
     line_content other;
     unsigned n = read_code(a, &f->shape), m = read_code(b, &f->shape);
     const shared_form *form = &f->shape.shared;
@@ -1781,6 +2034,43 @@ static void unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, li
     }
 }
 
+/* The keys of a line as spans, if so much is known of them. */
+static bool add_to_spans(const recent_filter *f, const uint8_t *line, span_basis *bases) {
+    const span_form *form = &f->shape.span;
+    unsigned code = read_code(line, &f->shape);
+    line_content content;
+    if (form_of(&f->shape, code) == SPAN) {
+        for (unsigned b = 0; b < form->blocks; b++) {
+            span_basis basis = read_basis(line, form, b);
+            for (unsigned i = 0; i < basis.n; i++) add_word(&bases[b], basis_word(&basis, i));
+        }
+        return true;
+    }
+    if (code > form->from) return false;
+    read_shared(f, line, &content);
+    add_content(f, &content, bases);
+    return true;
+}
+
+/* What two lines hold together, if one holds it all in either form: `line` becomes that. */
+static bool unite(const recent_filter *f, const uint8_t *a, const uint8_t *b, uint8_t *line) {
+    const span_form *form = &f->shape.span;
+    unsigned code = f->shape.code_ordered;
+    line_content both;
+    span_basis bases[SPAN_BLOCKS];
+    if (read_code(a, &f->shape) < code && read_code(b, &f->shape) < code) {
+        unite_lists(f, a, b, &both);
+        write_shared(f, line, &both);
+        return both.count <= f->shape.shared.fair;
+    }
+    empty_span(form, bases);
+    if (!add_to_spans(f, a, bases) || !add_to_spans(f, b, bases)) return false;
+    for (unsigned k = 0; k < form->blocks; k++)
+        if (!can_write(&bases[k], form, k) || bases[k].n > kind_of(form, k)->fair) return false;
+    write_span(line, form, bases);
+    return true;
+}
+
 /* After a merge the twins are what their lines are. */
 static void match_twins(recent_filter *f) {
     uint64_t of_ways = f->tried * TRIED;
@@ -1793,32 +2083,31 @@ static void match_twins(recent_filter *f) {
     swap_books(f);
 }
 
+/* Nothing was lost so far, and every line can still tell what it holds. */
+static bool holds_all(const recent_filter *f) {
+    uint64_t of_use = f->state.books.in_form[SHARED] + f->state.books.in_form[SPAN];
+    return !f->state.books.forgotten && of_use == f->lines;
+}
+
 static weir_status merge(weir_filter *into, const weir_filter *from, weir_error *err) {
     recent_filter *f = (recent_filter *)into;
     const recent_filter *g = (const recent_filter *)from;
-    line_content both;
+    uint8_t line[LINE_BYTES];
     if (f->base.windowed)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
                           "cannot merge 'recent' filters with a window: their clocks differ");
-    bool fits = !f->state.books.forgotten && !g->state.books.forgotten &&
-                f->state.books.in_form[SHARED] == f->lines &&
-                g->state.books.in_form[SHARED] == f->lines;
-    for (uint64_t i = 0; i < f->lines && fits; i++) {
-        unite(f, into->cells + i * LINE_BYTES, from->cells + i * LINE_BYTES, &both);
-        fits = both.count <= f->shape.shared.fair;
-    }
+    bool fits = holds_all(f) && holds_all(g);
+    for (uint64_t i = 0; i < f->lines && fits; i++)
+        fits = unite(f, into->cells + i * LINE_BYTES, from->cells + i * LINE_BYTES, line);
     if (!fits)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
                           "cannot merge 'recent' filters that do not hold all their keys; give "
                           "them more memory");
+    if (g->state.winner == SPAN_HOLD) f->state.winner = SPAN_HOLD, f->state.late = g->state.late;
     for (uint64_t i = 0; i < f->lines; i++) {
-        uint8_t *line = into->cells + i * LINE_BYTES;
-        unsigned old = read_code(line, &f->shape);
-        unite(f, line, from->cells + i * LINE_BYTES, &both);
-        /* paying cannot fail up to `fair` */
-        if (!pay(f, line_cost(f, old), f->shape.shared.cost[both.count])) continue;
-        write_shared(f, line, &both);
-        f->state.books.held += both.count - old;
+        uint8_t *its = into->cells + i * LINE_BYTES;
+        unite(f, its, from->cells + i * LINE_BYTES, line);
+        copy_line(f, its, line); /* which can be paid for: up to `fair` it is set aside */
     }
     match_twins(f);
     return WEIR_OK;
@@ -1828,9 +2117,10 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
 
 /* Entries that the lines have room for, in the forms that they are in. */
 static double places(const recent_filter *f) {
-    const unsigned in_line[FORMS] = {f->shape.shared.fair, ordered_of(f, ORDERED)->entries,
-                                     ordered_of(f, PACKED)->entries, f->shape.clock.entries,
-                                     f->shape.spread.most};
+    const unsigned in_line[FORMS] = {
+        f->shape.shared.fair,           ordered_of(f, ORDERED)->entries,
+        ordered_of(f, PACKED)->entries, f->shape.clock.entries,
+        f->shape.spread.most,           f->shape.span.seats};
     double sum = 0;
     for (unsigned form = 0; form < FORMS; form++)
         sum += (double)f->state.books.in_form[form] * in_line[form];
@@ -1938,6 +2228,7 @@ static bool line_is_sound(const recent_filter *f, const uint8_t *line) {
     unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
     if (form == SPREAD) return f->shape.spread.most && spread_is_sound(line, &f->shape.spread);
     if (form == CLOCKED) return clocked_is_sound(f, line, &f->shape.clock);
+    if (form == SPAN) return f->shape.span.blocks && span_is_sound(line, &f->shape.span);
     if (form != SHARED) return ordered_of(f, form)->groups;
     return code <= shared->flat ? flat_is_sound(shared, line, code)
                                 : code <= shared->most && header_is_sound(f, line, code);
@@ -1961,10 +2252,10 @@ static weir_status check_lines(const recent_filter *f, uint64_t first, uint64_t 
         if (!line_is_sound(f, line))
             return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)(i * LINE_BYTES),
                               "line %llu of the filter is not in any form", (unsigned long long)i);
-        uint64_t cost = line_cost(f, read_code(line, &f->shape));
-        found.spent += cost, found.held += line_entries(f, line);
+        line_price price = line_price_of(f, line);
+        found.spent += price.cost, found.held += line_entries(f, line);
         found.in_form[form_of(&f->shape, read_code(line, &f->shape))]++;
-        beyond += beyond_fair(f, cost);
+        beyond += price.beyond;
     }
     found.pool = count * (COST_ONE - f->fair) - beyond;
     return beyond <= count * (COST_ONE - f->fair) && memcmp(&found, books, sizeof found) == 0
@@ -1984,7 +2275,9 @@ static weir_status check(const weir_filter *base, weir_error *err) {
     if (status != WEIR_OK) return status;
     bool sound = f->state.winner < WAYS && to_be_had(f, (unsigned)f->state.winner) &&
                  f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST &&
-                 f->state.sweep <= 1;
+                 f->state.sweep <= 1 &&
+                 (f->state.winner != SPAN_HOLD ||
+                  (f->state.late < WAYS && ways[f->state.late].form == SPREAD));
     return sound ? WEIR_OK : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
 }
 

@@ -1,7 +1,7 @@
 /* recent_line.h - what one cache line of `recent` holds, in two forms.
  *
  * A line is 512 bits and stands in one of several forms; its first bits say which. Two
- * are here; recent_spread.h and recent_clock.h have two more, made of the same parts.
+ * are here; recent_spread.h, recent_clock.h and recent_span.h have others, made of the same parts.
  * Bits are numbered from the low bit of byte 0, so the picture is the same on
  * every machine.
  *
@@ -43,17 +43,23 @@
 #include "filter/recent_bits.h"
 #include "filter/recent_wide.h"
 
-#define ENTRIES_MAX 240u /* the most that a line may hold */
-#define WIDTH_MAX 56u    /* of a remainder: with a shift of up to 7 bits it is read in one load */
-#define WIDTH_FIRST 33u  /* of the remainders of a line that is no longer flat */
-#define WORDS_MOST 8u    /* entries of a flat line: in words, */
-#define HALVES_MOST 15u  /* in half words */
-#define LIST_MAX 40u     /* of one list: its 1s are counted in one load */
-#define CUTS_MOST 6u     /* of a line in lists */
-#define WORD_MAX 57u     /* bits of a group that is read in one load */
-#define GROUP_MAX 121u   /* and in two */
-#define LANES 8u         /* words of a register, each for one slot of a group */
-#define LANE_MAX 50u     /* bits of a slot that fits, wherever in a byte it begins */
+#define ENTRIES_MAX 240u   /* the most that a line may hold */
+#define WIDTH_MAX 56u      /* of a remainder: with a shift of up to 7 bits it is read in one load */
+#define WIDTH_FIRST 33u    /* of the remainders of a line that is no longer flat */
+#define WORDS_MOST 8u      /* entries of a flat line: in words, */
+#define HALVES_MOST 15u    /* in half words */
+#define LIST_MAX 40u       /* of one list: its 1s are counted in one load */
+#define CUTS_MOST 6u       /* of a line in lists */
+#define WORD_MAX 57u       /* bits of a group that is read in one load */
+#define GROUP_MAX 121u     /* and in two */
+#define LANES 8u           /* words of a register, each for one slot of a group */
+#define LANE_MAX 50u       /* bits of a slot that fits, wherever in a byte it begins */
+#define SPAN_BLOCKS 8u     /* of a line in spans, at most, */
+#define SPAN_WIDTH 45u     /* and bits of a word */
+#define SPAN_HEADS 7u      /* kinds of heads, */
+#define HEAD_BITS 8u       /* and their longest ones */
+#define RING_STRAIGHT 504u /* bits behind the first byte of a line, */
+#define RING_BITS 508u     /* and with the low ones of the first byte, which come last */
 
 typedef unsigned __int128 wide_word;
 
@@ -72,8 +78,7 @@ typedef struct {
     bool one_word;                  /* the header is never longer */
     bool in_pairs;                  /* two remainders are read at once */
     unsigned marked;                /* entries in lists that have marks, at most */
-    uint8_t width[ENTRIES_MAX + 2]; /* of a remainder with its mark, for n entries, */
-    uint8_t mark[ENTRIES_MAX + 2];  /* and whether it has one */
+    uint8_t width[ENTRIES_MAX + 2]; /* of a remainder with its mark, for n entries */
     uint32_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
     line_cut cuts[CUTS_MOST];       /* in order */
 } shared_form;
@@ -95,9 +100,9 @@ typedef struct {
 } group_shape;
 
 typedef struct {
-    uint8_t byte;  /* of the line, from which the one or two words that hold a group are read */
-    uint8_t shift; /* where it begins in them, less than 64 */
-    bool narrow;   /* it has a slot less than others */
+    uint16_t byte : 6; /* of the line, from which the one or two words that hold a group are read */
+    uint16_t shift : 6;  /* where it begins in them */
+    uint16_t narrow : 1; /* it has a slot less than others */
 } group_place;
 
 typedef struct {
@@ -144,13 +149,50 @@ typedef struct {
     uint64_t cost;
 } clock_form;
 
-/* The first bits of a line: n of a shared one, or one of the codes that follow. */
+/* Heads that stand for n keys: from the first on, each for one more hole, 2^spare of them. */
+typedef struct {
+    uint8_t first, n, spare, holes;
+} span_head;
+
+typedef struct {
+    unsigned width;                 /* W */
+    unsigned fair;                  /* keys that a block may have */
+    unsigned size;                  /* of a block, in bits */
+    uint64_t cost;                  /* of one that has as many */
+    unsigned count_bits, hole_bits; /* of n and of holes where they are written out */
+    span_head heads[SPAN_HEADS];    /* the last says that they are */
+    uint8_t holes[SPAN_WIDTH + 1];  /* that there may be with n keys */
+} span_kind;
+
+typedef struct {
+    unsigned blocks;   /* 0: not to be had */
+    unsigned wide;     /* the first so many are of the first kind, the others of the second */
+    span_kind kind[2]; /* which is narrower by a bit */
+    uint16_t at[SPAN_BLOCKS]; /* where a block begins behind the first byte */
+    unsigned seats;           /* keys of all blocks */
+    unsigned from;            /* keys of a shared line that turns into this when one more comes */
+    unsigned known_bits;      /* of a key, besides its list */
+    unsigned code_bits;       /* those of the first byte that other lines have a code in */
+    bool tight;               /* the head begins in the others */
+    uint64_t known_cost;      /* of keys that are alike as far as they are known */
+    uint64_t cost;            /* with all seats taken, */
+    uint64_t spare;           /* and what a line may cost beyond that */
+} span_form;
+
+/* What a line costs of the rate, and what of that was not set aside for it. */
+typedef struct {
+    uint64_t cost, beyond;
+} line_price;
+
+/* The first bits of a line: n of a shared one, or one of the codes that follow. The last code is
+ * that of a span, which stands for what no other line begins with. */
 typedef struct {
     unsigned code_bits;
     unsigned code_ordered; /* the first of them */
     shared_form shared;
     spread_form spread;
     clock_form clock;
+    span_form span;
 } line_shape;
 
 /* A remainder comes into the body, see splice(), and some bits of the first word are flipped. */
@@ -257,7 +299,8 @@ HOT unsigned select_in(const uint8_t *line, unsigned words, uint64_t first, uint
 }
 
 HOT unsigned read_code(const uint8_t *line, const line_shape *shape) {
-    return line[0] & ((1u << shape->code_bits) - 1);
+    unsigned byte = line[0], codes = 1u << shape->code_bits, code = byte & (codes - 1);
+    return pick((byte >= codes) & (code <= shape->shared.flat), codes, code);
 }
 HOT void write_code(uint8_t *line, const line_shape *shape, unsigned code) {
     unsigned mask = (1u << shape->code_bits) - 1;
@@ -380,7 +423,9 @@ HOT unsigned place_in_body(unsigned i, unsigned width) {
 }
 
 /* Whether the remainders of a line of n entries have a mark, as a number. */
-HOT unsigned mark_of(const shared_form *form, unsigned n) { return form->mark[n]; }
+HOT unsigned mark_of(const shared_form *form, unsigned n) {
+    return (n > form->flat) & (n <= form->marked);
+}
 
 /* A remainder as it stands in a line of n entries, without its mark. */
 typedef struct {

@@ -1,52 +1,9 @@
 /* test_recent.c - recent against exact twins and against its own formulas.
- *
- * The filter's file is included once more under another name, so that the tests can
- * look into lines and choose the processor that the code is written for.
  */
-#define weir__recent_class recent_class_under_test
-#include "filter/recent.c"
-#undef weir__recent_class
-
-#include <math.h>
-
-#include "testing.h"
+#include "recent_testing.h"
 
 static const double rates[] = {0.1, 0.01, 0.001, 0.000001};
 enum { RATES = 4, BATCH = 256 };
-
-/* A filter made by hand, with everything in reach. */
-static recent_filter *make_recent(uint64_t memory, double fpr, uint64_t seed) {
-    recent_filter *f = test_calloc(1, sizeof *f);
-    f->base.class = &recent_class_under_test;
-    f->base.values[WEIR__OPT_MEMORY].whole = memory;
-    f->base.values[WEIR__OPT_FPR].number = fpr;
-    f->base.values[WEIR__OPT_SEED].whole = seed;
-    assert_int_equal(create(&f->base, NULL), WEIR_OK);
-    start(&f->base);
-    return f;
-}
-
-static void free_recent(recent_filter *f) {
-    weir__unmap(f->base.cells, f->base.cells_bytes);
-    test_free(f);
-}
-
-static bool offer_hash(recent_filter *f, uint64_t hash) {
-    uint64_t verdict = 0;
-    offer(&f->base, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
-    return verdict & 1;
-}
-
-static bool test_hash(const recent_filter *f, uint64_t hash) {
-    uint64_t verdict = 0;
-    test(&f->base, &(weir_batch){.count = 1, .hashes = &hash}, &verdict);
-    return verdict & 1;
-}
-
-static void assert_sound(const recent_filter *f) {
-    weir_error err = {0};
-    if (check(&f->base, &err) != WEIR_OK) fail_msg("%s", err.message);
-}
 
 /* ---- exactness ---- */
 
@@ -408,10 +365,10 @@ static double marks_a_line(const recent_filter *f) {
 static void ways_follow_the_stream(void **unused) {
     (void)unused;
     for (unsigned skewed = 0; skewed < 2; skewed++) {
-        recent_filter *f = make_recent(256 << 10, 0.000001, 6);
+        recent_filter *f = make_without_spans(256 << 10, 0.000001, 6);
         double universe = 2.0 * (double)f->lines * f->shape.shared.fair, skew = 0, marks = 0;
         for (uint64_t i = 0; i < (uint64_t)(3 * universe); i++) {
-            double part = (double)(test_word(81, i) >> 11) * 0x1p-53;
+            double part = test_part(81, i);
             uint64_t key = (uint64_t)(universe * (skewed ? pow(part, 5) : part));
             uint64_t clocked = f->state.books.in_form[CLOCKED];
             offer_hash(f, test_word(82, key));
@@ -437,7 +394,7 @@ static uint64_t offer_skewed(recent_filter *f, uint64_t stream, uint64_t count, 
     uint64_t missed = 0;
     assert_non_null(known);
     for (uint64_t i = 0; i < count; i++) {
-        double part = (double)(test_word(stream, i) >> 11) * 0x1p-53;
+        double part = test_part(stream, i);
         uint64_t key = (uint64_t)((double)keys * pow(part, 2.5));
         missed += !offer_hash(f, test_word(stream + 1, key)) && known[key];
         known[key] = true;
@@ -452,7 +409,7 @@ static void keys_hold_their_places_while_they_last(void **unused) {
     (void)unused;
     uint64_t missed[2] = {0};
     for (unsigned hold = 0; hold < 2; hold++) {
-        recent_filter *f = make_recent(256 << 10, 0.01, 6);
+        recent_filter *f = make_without_spans(256 << 10, 0.01, 6);
         uint64_t room = f->lines * f->shape.shared.fair;
         f->state.fleeting = !hold;
         missed[hold] = offer_skewed(f, 81, 6 * room, 3 * room);
@@ -536,7 +493,7 @@ static uint64_t offer_lately(recent_filter *f, uint64_t count, uint64_t reach, b
     assert_non_null(records);
     for (uint64_t i = 0; i < count; i++) {
         bool again = i && test_word(93, i) % 4 == 0;
-        double part = (double)(test_word(94, i) >> 11) * 0x1p-53;
+        double part = test_part(94, i);
         uint64_t back = (uint64_t)(pow(part, 3) * (double)(i < reach ? i : reach));
         records[i] = again ? records[i - 1 - back] : test_word(95, i);
         if (!told) f->state.hits_aged = 0;
@@ -657,14 +614,14 @@ static void rivals_tell_what_counts(void **unused) {
     for (unsigned lately = 0; lately < 2; lately++) {
         double missed[2] = {0}, room = 0;
         for (unsigned rivals = 0; rivals < 2; rivals++) {
-            recent_filter *f = make_recent(256 << 10, 0.000001, 6);
+            recent_filter *f = make_without_spans(256 << 10, 0.000001, 6);
             room = (double)f->lines * f->shape.shared.fair;
             if (!rivals) f->rivals = 0;
             for (uint64_t i = 0; i < (uint64_t)(40 * room); i++) {
-                double part = (double)(test_word(81, i) >> 11) * 0x1p-53;
+                double part = test_part(81, i);
                 uint64_t key = (uint64_t)(3 * room * pow(part, 5));
                 if (lately) key += i / (uint64_t)(2 * room) << 40;
-                missed[rivals] += !offer_hash(f, test_word(88, key));
+                missed[rivals] += !offer_hash(f, test_word(103, key));
             }
             if (rivals) assert_int_equal(f->state.sweep, lately);
             if (rivals) assert_sound(f);
@@ -700,10 +657,10 @@ static void contest_replaces_what_no_longer_wins(void **unused) {
     (void)unused;
     double missed[2] = {0};
     for (unsigned contest = 0; contest < 2; contest++) {
-        recent_filter *f = make_recent(256 << 10, 0.000001, 6);
+        recent_filter *f = make_without_spans(256 << 10, 0.000001, 6);
         double room = (double)f->lines * f->shape.shared.fair;
         for (uint64_t i = 0; i < (uint64_t)(6 * room); i++) {
-            double part = (double)(test_word(81, i) >> 11) * 0x1p-53;
+            double part = test_part(81, i);
             offer_hash(f, test_word(82, (uint64_t)(4 * room * pow(part, 5))));
         }
         assert_int_equal(f->state.winner, CLOCKED_KEEP);
@@ -766,7 +723,7 @@ static void every_group_is_sound(void **unused) {
 
 /* Streams of all kinds, one after the other: alike, skewed, all new, repeated far away or near. */
 static uint64_t key_of_kind(unsigned kind, uint64_t i, uint64_t universe) {
-    double part = (double)(test_word(91, i) >> 11) * 0x1p-53;
+    double part = test_part(91, i);
     uint64_t back = test_word(92, i) % (i < universe ? i + 1 : universe);
     return kind == 0   ? test_word(93, i) % universe
            : kind == 1 ? (uint64_t)((double)universe * pow(part, 5))
@@ -868,7 +825,7 @@ typedef struct {
 static stream make_stream(size_t count, uint64_t seed) {
     stream s = {count, test_calloc(count, 8), test_calloc(WEIR_VERDICT_WORDS(count), 8)};
     for (size_t i = 0; i < count; i++) {
-        double u = (double)(test_word(seed, i) >> 11) * 0x1p-53;
+        double u = test_part(seed, i);
         uint64_t rank = (uint64_t)(exp(u * 10) * 2);
         s.hashes[i] = test_word(seed + 1, rank + (rank > 500 ? i / 4 : 0));
     }
@@ -944,7 +901,7 @@ static void lifetime_is_the_number_held(void **unused) {
         double ratio = ((double)known - by_chance) / (double)f->state.books.held;
         printf("# fpr %g: %.1f entries a line, known / held = %.3f\n", rates[r],
                (double)f->state.books.held / (double)f->lines, ratio);
-        assert_true(ratio > 0.93 && ratio < 1.03);
+        assert_true(ratio > 0.91 && ratio < 1.03);
         free_recent(f);
     }
 }
@@ -1030,11 +987,11 @@ static weir_status check_with_line(recent_filter *f, const uint8_t *line) {
     uint8_t kept[LINE_BYTES];
     line_books books = f->state.books;
     memcpy(kept, f->base.cells, LINE_BYTES);
-    uint64_t from = line_cost(f, read_code(kept, &f->shape)), held = line_entries(f, kept);
+    uint64_t from = line_price_of(f, kept).cost, held = line_entries(f, kept);
     books.in_form[form_of(&f->shape, read_code(kept, &f->shape))]--;
     books.in_form[form_of(&f->shape, read_code(line, &f->shape))]++;
     books.held += line_entries(f, line) - held;
-    books.spent += line_cost(f, read_code(line, &f->shape)) - from;
+    books.spent += line_price_of(f, line).cost - from;
     memcpy(f->base.cells, line, LINE_BYTES);
     weir_status status = check_lines(f, 0, f->lines, &books, NULL);
     memcpy(f->base.cells, kept, LINE_BYTES);

@@ -168,12 +168,12 @@ static const struct {
     [CLOCKED_SWEEP] = {CLOCKED, false, true, false, "clocked_sweep"},
 };
 
-#define LAYOUT 5u                    /* of lines; one more when they come to mean something else */
+#define LAYOUT 6u                    /* of lines; one more when they come to mean something else */
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 #define AHEAD 32u                    /* lines asked for ahead of the one at work, */
 #define AT_ONCE 16u                  /* so many at a time */
 #define KEEP_FIRSTS 44u              /* see "who goes" */
-#define MANY_LINES 65536u            /* so many that speed counts more than a little memory */
+#define MANY_LINES 262144u           /* so many that speed counts more than a little memory */
 #define TRIED_ONE_IN 512u            /* lines has twins, */
 #define TRIED_FEW 4u                 /* no more than so many, */
 #define RIVAL_ONE_IN 256u            /* and one in so many a rival, */
@@ -225,11 +225,11 @@ static const struct {
 #define SPAN_HITS_SKEWED 0.019 /* logarithm of the skew so many more */
 #define SPREAD_MORE 1.05 /* places for each of the shared form, for spread lines to be better */
 /* Keys for each place from which on */
-#define FRONT_SOON 0.8    /* rare repeats are best known by a hand that goes round, */
-#define FRONT_FROM 1.3    /* or by groups, which both forget in order, */
+#define FRONT_FROM 1.3    /* rare repeats are best known by groups, where there is no hand, */
+#define FRESH_SOON 0.8    /* fresh keys are worth marks that the hand wipes, */
 #define FEW_WIDE_FROM 1.9 /* remainders of few bits are worth spreading, */
 #define CONTEST_FROM 2.5  /* the contest decides, */
-#define FRESH_FRONT 2.5   /* fresh keys have marks from the start, */
+#define FRESH_FRONT 2.5   /* and have them from the start, */
 #define MARKED_BLIND 2.3  /* a stream is worth marks if it may be skewed, */
 #define MARKED_SOON 0.5   /* if it is, at least this, and */
 #define MARKED_FROM 800   /* this over the bits of a key and the third power of the skew, */
@@ -496,31 +496,41 @@ static void plan_spread(line_shape *shape, double eps) {
     shape->spread = best;
 }
 
-/* The keys of a full shared line as long as each has room for a mark, and the line for a hand;
- * see recent_clock.h. */
+/* Keys of a clocked line, on average: gaps are spread like waiting times. */
+static double clock_keys_held(const clock_form *form, double values) {
+    double low = 1, high = ENTRIES_MAX, part = ldexp(1, (int)form->gap_bits) / values;
+    while (high - low > 0.01) {
+        double n = (low + high) / 2;
+        bool fits = form->gaps + n * (1 + form->width + 1 / expm1(n * part)) <= LINE_BITS;
+        if (fits) low = n;
+        else high = n;
+    }
+    return low;
+}
+
+/* The keys of a full shared line, with marks, in as many as the gaps leave room for; see
+ * recent_clock.h. */
 static void plan_clock(line_shape *shape, double eps) {
     const shared_form *shared = &shape->shared;
-    unsigned bits = fair_bits(shared), head = shape->code_bits + shared->lists, n = shared->fair;
-    clock_form form = {.width = bits + 1, .inverse = 65536 / (bits + 1) + 1};
-    for (;; n--) {
-        form.hand_bits = 1;
-        while (1u << form.hand_bits < n) form.hand_bits++;
-        form.hand = head + n;
-        if (n == 0 || form.hand + form.hand_bits + n * form.width <= LINE_BITS) break;
+    unsigned bits = fair_bits(shared);
+    double values = shared->lists * ldexp(1, (int)bits), best = 0;
+    clock_form form = {.key_bits = bits, .code = code_of(shape, CLOCKED)}, *clock = &shape->clock;
+    form.gaps = shape->code_bits + SECTOR_BITS;
+    for (unsigned i = 0; i <= SECTORS; i++)
+        form.sectors[i] = (uint64_t)(i * shared->lists / SECTORS) << bits;
+    for (form.gap_bits = 1; form.gap_bits < WIDTH_MAX; form.gap_bits++) {
+        form.width = form.gap_bits + 1;
+        double held = clock_keys_held(&form, values);
+        if (held > best) best = held, *clock = form;
     }
-    form.entries = n > shared->flat && form.width <= WIDTH_MAX ? n : 0;
-    form.young = n / 2;
-    form.words = (form.hand + 63) / 64;
-    for (unsigned i = 0; i < n; i++) {
-        unsigned bit = remainder_at(i, form.width);
-        form.marks[bit / 64] |= UINT64_C(1) << bit % 64;
-    }
-    form.cost = cost_of(shared_match(n, shared->lists, bits), eps);
-    if (shared->width[n] == form.width && mark_of(shared, n)) form.as_shared = form.entries;
-    for (unsigned m = n; m <= shared->most; m++)
-        if (shared->width[m] == bits + mark_of(shared, m)) form.from_shared = m;
-        else break;
-    shape->clock = form;
+    unsigned allowed = (unsigned)fmin(eps * values, ENTRIES_MAX - 1);
+    allowed = least(allowed, (LINE_BITS - clock->gaps) / (1 + clock->width));
+    clock->usual = least((unsigned)best, allowed);
+    clock->most = least(allowed, clock->usual * 9 / 8 + 1);
+    clock->entries = clock->usual < shared->marked ? clock->usual : shared->marked;
+    if (clock->entries <= shared->flat) clock->entries = 0;
+    clock->young = clock->entries / 2;
+    clock->cost = cost_of(clock->most / values, eps);
 }
 
 /* What a line costs, if no more is known of its keys than a shared line of `from` keys does. */
@@ -825,13 +835,13 @@ static unsigned way_for_alike(const recent_filter *f, double crowd) {
 
 /* The way that keeps what was hit. Where keys have few bits a mark costs too many places. */
 static unsigned way_of_hits(const recent_filter *f) {
-    return f->shape.clock.width < WIDE ? ORDERED_MIDDLE : CLOCKED_KEEP;
+    return f->shape.clock.key_bits + 1 < WIDE ? ORDERED_MIDDLE : CLOCKED_KEEP;
 }
 
 /* Marks are worth their bit the sooner the more skewed a stream is, and the less of a key the
  * bit is. */
 static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew) {
-    unsigned way = way_of_hits(f), width = f->shape.clock.width;
+    unsigned way = way_of_hits(f), width = f->shape.clock.key_bits + 1;
     bool by_mark = way == CLOCKED_KEEP;
     if (spans_are_due(f, crowd)) return SPAN_HOLD;
     if (keys_last(f) && (!by_mark || width * skew < HOLD_BITS)) return SPREAD_HOLD;
@@ -846,15 +856,15 @@ static unsigned way_for_skewed(const recent_filter *f, double crowd, double skew
 /* The way that forgets in order. */
 static unsigned way_in_order(const recent_filter *f, double crowd) {
     bool by_hand = way_of_hits(f) == CLOCKED_KEEP && to_be_had(f, CLOCKED_FRONT);
-    if (crowd < (by_hand ? FRONT_SOON : FRONT_FROM)) return SHARED_FRONT;
-    return by_hand ? CLOCKED_FRONT : ORDERED_FRONT;
+    if (by_hand) return CLOCKED_FRONT;
+    return crowd < FRONT_FROM ? SHARED_FRONT : ORDERED_FRONT;
 }
 
 /* The way of fresh keys: marks that the hand wipes, and where there are far too many keys new
  * ones have them too. */
 static unsigned way_for_fresh(const recent_filter *f, double crowd) {
     if (way_of_hits(f) != CLOCKED_KEEP) return way_in_order(f, crowd);
-    if (crowd < FRONT_SOON) return SHARED_BEHIND;
+    if (crowd < FRESH_SOON) return SHARED_BEHIND;
     return crowd < FRESH_FRONT || !to_be_had(f, CLOCKED_FRONT) ? CLOCKED_KEEP : CLOCKED_FRONT;
 }
 
@@ -983,7 +993,7 @@ static void count_watched(recent_filter *f, uint64_t hash, bool seen) {
 static unsigned line_entries(const recent_filter *f, const uint8_t *line) {
     unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
     return form == SHARED    ? code
-           : form == CLOCKED ? f->shape.clock.entries
+           : form == CLOCKED ? count_clocked(line, &f->shape.clock)
            : form == SPAN    ? span_entries(line, &f->shape.span)
            : form == SPREAD
                ? count_singles(line, &f->shape.spread) + count_extras(line, &f->shape.spread)
@@ -1167,13 +1177,34 @@ HOT unsigned write_shared(const recent_filter *f, uint8_t *line, const line_cont
     return n;
 }
 
-/* As many as a clocked line has, of at least so many. */
+/* Entries of a clocked line: of those alike, what the hand has passed last comes first. */
+HOT void read_clocked(const line_shape *shape, const uint8_t *line, line_content *content) {
+    const unsigned bits = shape->clock.key_bits, lists = shape->shared.lists;
+    ranked_entry entries[ENTRIES_MAX + 1];
+    clock_keys clock;
+    read_clock(line, &shape->clock, &clock);
+    unsigned n = 0, at = keys_below(&clock, shape->clock.sectors[clock.hand]);
+    for (unsigned i = 0; i < clock.n; i++) {
+        at = at ? at - 1 : clock.n - 1;
+        uint64_t key = clock.keys[at + 1] >> 1;
+        if (is_kept(&clock, at + 1)) continue;
+        uint64_t value = value_of((unsigned)(key >> bits), lists, key & low_mask(bits), bits);
+        entries[n++] = entry_read(value, clock.keys[at + 1] & 1, 0);
+    }
+    sort_entries(content, entries, n);
+}
+
+/* As many as fit. */
 HOT unsigned write_clocked(const line_shape *shape, uint8_t *line, const line_content *content) {
-    const clock_form *form = &shape->clock;
-    list_entry entries[ENTRIES_MAX + 1];
-    find_lists(&shape->shared, content, entries, form->entries);
-    write_lists(shape, line, code_of(shape, CLOCKED), entries, form->entries, form->width, 1);
-    return form->entries;
+    clock_keys clock = {0};
+    for (unsigned i = 0; i < content->count; i++) {
+        uint64_t key = clock_key(shape, content->value[i]);
+        unsigned below = keys_below(&clock, key);
+        if (!has_room_for(&clock, &shape->clock, below, key)) break;
+        insert_key(&clock, &shape->clock, below, key << 1 | content->mark[i]);
+    }
+    write_clock(line, shape, &clock);
+    return clock.n;
 }
 
 /* Entries of a spread line: those that hold their lists, then the extras, the latest first. */
@@ -1250,10 +1281,9 @@ HOT unsigned write_ordered(recent_filter *f, const ordered_form *form, unsigned 
 
 HOT void read_line(const recent_filter *f, const uint8_t *line, unsigned form,
                    line_content *content) {
-    const clock_form *clock = &f->shape.clock;
     if (form == SHARED) read_shared(f, line, content);
     else if (form == SPREAD) read_spread(line, &f->shape.spread, content);
-    else if (form == CLOCKED) read_lists(&f->shape, line, clock->entries, clock->width, 1, content);
+    else if (form == CLOCKED) read_clocked(&f->shape, line, content);
     else read_ordered(ordered_of(f, form), line, content);
 }
 
@@ -1266,60 +1296,19 @@ HOT unsigned write_line(recent_filter *f, uint8_t *line, unsigned form,
     return write_ordered(f, ordered_of(f, form), code_of(&f->shape, form), line, content);
 }
 
-/* One entry less in a shared line: the last of some list, if may be one of several. */
-HOT void drop_entry(recent_filter *f, uint8_t *line, unsigned n, unsigned width) {
-    unsigned words = header_words(&f->shape, n);
-    unsigned end = f->shape.code_bits + f->shape.shared.lists + n;
-    uint64_t dice = weir__rng_next(&f->state.rng);
-    unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, end - f->shape.code_bits);
-    unsigned bit = next_end(line, &f->shape, words, n, start, true);
-    unsigned out = entries_before(line, f->shape.code_bits, words, bit);
-    move_down(line, bit + 1, end, 1);
-    move_up(line, LINE_BITS - n * width, remainder_at(out, width), width);
-}
-
-/* A shared line of n entries, as many as a clocked one has or more, becomes one. */
-HOT void clock_lists(recent_filter *f, uint8_t *line, unsigned n) {
-    const clock_form *form = &f->shape.clock;
-    unsigned width = f->shape.shared.width[n];
-    for (; n > form->entries; n--) drop_entry(f, line, n, width);
-    if (width != form->width) { /* there were no marks */
-        line_top top = new_top();
-        for (unsigned i = 0; i < n; i++)
-            add_bits(&top, get_bits(line, remainder_at(i, width), width) << 1, form->width);
-        put_top(line, &top);
-    }
-    write_code(line, &f->shape, code_of(&f->shape, CLOCKED));
-    clear_bits(line, form->hand, LINE_BITS - n * form->width); /* the hand, and what is free */
-}
-
-static inline bool is_either(unsigned from, unsigned to, unsigned a, unsigned b) {
-    return (from == a && to == b) || (from == b && to == a);
-}
-
 /* Rewrite a line in another form, if the budget allows it. Fewer keys than a clocked line has
  * are a shared one. */
 HOT bool convert_here(recent_filter *f, uint8_t *line, unsigned form) {
     unsigned old_form = form_of(&f->shape, read_code(line, &f->shape));
-    unsigned entries = line_entries(f, line), most = f->shape.shared.most;
+    unsigned entries = line_entries(f, line);
     line_content content;
-    if (form == CLOCKED && entries < f->shape.clock.entries) form = SHARED;
-    uint64_t cost =
-        form == SHARED ? f->shape.shared.cost[entries < most ? entries : most] : form_cost(f, form);
+    read_line(f, line, old_form, &content);
+    if (form == CLOCKED && content.count < f->shape.clock.entries) form = SHARED;
+    unsigned shared = least(content.count, f->shape.shared.most);
+    uint64_t cost = form == SHARED ? f->shape.shared.cost[shared] : form_cost(f, form);
     if (!pay_price(f, line_price_of(f, line), price_of(f, cost))) return false;
-    if (entries == f->shape.clock.as_shared && is_either(old_form, form, SHARED, CLOCKED)) {
-        write_code(line, &f->shape, form == SHARED ? entries : code_of(&f->shape, form));
-        put_hand(line, &f->shape.clock, 0);
-    } else if (form == CLOCKED && old_form == SHARED && entries <= f->shape.clock.from_shared) {
-        unsigned less = entries - f->shape.clock.entries;
-        clock_lists(f, line, entries);
-        f->state.books.forgotten += less;
-        f->state.books.held -= less;
-    } else {
-        read_line(f, line, old_form, &content);
-        f->state.books.forgotten += content.count - write_line(f, line, form, &content);
-        f->state.books.held += (uint64_t)line_entries(f, line) - entries;
-    }
+    f->state.books.forgotten += content.count - write_line(f, line, form, &content);
+    f->state.books.held += (uint64_t)line_entries(f, line) - entries;
     f->state.books.in_form[old_form]--;
     f->state.books.in_form[form]++;
     return true;
@@ -1671,15 +1660,30 @@ NOT_HERE(bool, offer_span, (recent_filter * f, uint8_t *line, uint64_t value), (
 static const uint8_t any_way_of[FORMS] = {SHARED_BEHIND, ORDERED_MIDDLE, PACKED_ANY,
                                           CLOCKED_KEEP,  SPREAD_ANY,     SPAN_HOLD};
 
+/* Where new keys have marks, one that was hit stands twice if it may well come again and hits are
+ * so rare that this takes few places. */
+HOT bool hit_keys_stand_twice(const recent_filter *f, unsigned way) {
+    if (!ways[way].front || !repeats_are_fewer(f, RARE)) return false;
+    double skew = known_skew(f);
+    return skew > SKEWED || (skew == 0 && repeats_are_fewer(f, VERY_RARE));
+}
+
+HOT bool offer_clocked_to(recent_filter *f, uint8_t *line, unsigned way, uint64_t value,
+                          cpu_kind cpu) {
+    clock_rule rule = {ways[way].front, ways[way].sweep, hit_keys_stand_twice(f, way)};
+    clock_outcome outcome = CALL(offer_clocked, cpu, (&f->shape, line, value, rule));
+    f->state.books.held += (uint64_t)outcome.came - outcome.gone;
+    f->state.books.forgotten += outcome.gone;
+    return outcome.seen;
+}
+
 /* A key and a line in the form of a way. */
 HOT bool offer_formed(recent_filter *f, uint8_t *line, unsigned way, uint64_t value, cpu_kind cpu) {
     if (ways[way].form == SPREAD)
         return CALL(offer_spread_to, cpu, (f, line, value, ways[way].hold));
     if (ways[way].form == SPAN) return CALL(offer_span, cpu, (f, line, value));
-    bool seen =
-        ways[way].form == CLOCKED
-            ? CALL(offer_clocked, cpu, (&f->shape, line, value, ways[way].front, ways[way].sweep))
-            : offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
+    if (ways[way].form == CLOCKED) return offer_clocked_to(f, line, way, value, cpu);
+    bool seen = offer_ordered(&f->ordered[way - ORDERED_MIDDLE], line, value, cpu);
     f->state.books.forgotten += !seen;
     return seen;
 }
@@ -1730,7 +1734,7 @@ NOT_HERE(bool, offer_long,
 HOT void change_form_here(recent_filter *f, uint8_t *line, unsigned way, uint64_t value,
                           cpu_kind cpu) {
     unsigned old = form_of(&f->shape, read_code(line, &f->shape));
-    unsigned form = old == CLOCKED && f->shape.clock.as_shared ? SHARED : ways[way].form;
+    unsigned form = old == CLOCKED ? SHARED : ways[way].form;
     if (knows(f, line, value)) return;
     if (old == SPAN) empty_line(f, line);
     else CALL(convert, cpu, (f, line, form));
@@ -1880,6 +1884,17 @@ static void tell_lists(recent_filter *f, const uint8_t *line, unsigned n, entry_
     count_marked(f, n, marks, get_bits(line, remainder_at(place.first + j, field.width), 1));
 }
 
+static void tell_clocked(recent_filter *f, const uint8_t *line, uint64_t value) {
+    clock_keys clock;
+    uint64_t key = clock_key(&f->shape, value);
+    unsigned marks = 0;
+    read_clock(line, &f->shape.clock, &clock);
+    unsigned below = keys_below(&clock, key);
+    if (!has_key(&clock, below, key)) return;
+    for (unsigned i = 1; i <= clock.n; i++) marks += clock.keys[i] & 1;
+    count_marked(f, clock.n, marks, clock.keys[below + 1] & 1);
+}
+
 /* What the line of a key tells of the stream, unless marks stand for something else there. */
 static __attribute__((noinline)) void tell(recent_filter *f, uint64_t number, uint64_t value) {
     const uint8_t *line = f->base.cells + number * LINE_BYTES;
@@ -1891,8 +1906,7 @@ static __attribute__((noinline)) void tell(recent_filter *f, uint64_t number, ui
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
     if (n <= shared->flat) tell_flat(f, line, number, n, tag_of(shared, list, rest));
     else if (n <= shared->marked) tell_lists(f, line, n, field_of(shared, n, rest), list);
-    else if (form_of(&f->shape, n) == CLOCKED && !front)
-        tell_lists(f, line, f->shape.clock.entries, clock_field(&f->shape.clock, rest), list);
+    else if (form_of(&f->shape, n) == CLOCKED && !front) tell_clocked(f, line, value);
 }
 
 /* A line in spans that is full takes no new key. So that one that comes several times in a row is
@@ -2119,7 +2133,7 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
 static double places(const recent_filter *f) {
     const unsigned in_line[FORMS] = {
         f->shape.shared.fair,           ordered_of(f, ORDERED)->entries,
-        ordered_of(f, PACKED)->entries, f->shape.clock.entries,
+        ordered_of(f, PACKED)->entries, f->shape.clock.usual,
         f->shape.spread.most,           f->shape.span.seats};
     double sum = 0;
     for (unsigned form = 0; form < FORMS; form++)
@@ -2212,9 +2226,12 @@ static bool spread_is_sound(const uint8_t *line, const spread_form *form) {
            extra_at(form, extras) + singles * form->width <= LINE_BITS;
 }
 
-static bool clocked_is_sound(const recent_filter *f, const uint8_t *line, const clock_form *form) {
-    return form->entries && header_is_sound(f, line, form->entries) &&
-           get_hand(line, form) < form->entries;
+static bool clocked_is_sound(const line_shape *shape, const uint8_t *line) {
+    clock_keys clock;
+    if (!shape->clock.entries) return false;
+    read_clock(line, &shape->clock, &clock);
+    uint64_t last = clock.keys[clock.n] >> 1;
+    return clock.n && last >> shape->clock.key_bits < shape->shared.lists;
 }
 
 static bool flat_is_sound(const shared_form *form, const uint8_t *line, unsigned n) {
@@ -2227,7 +2244,7 @@ static bool line_is_sound(const recent_filter *f, const uint8_t *line) {
     const shared_form *shared = &f->shape.shared;
     unsigned code = read_code(line, &f->shape), form = form_of(&f->shape, code);
     if (form == SPREAD) return f->shape.spread.most && spread_is_sound(line, &f->shape.spread);
-    if (form == CLOCKED) return clocked_is_sound(f, line, &f->shape.clock);
+    if (form == CLOCKED) return clocked_is_sound(&f->shape, line);
     if (form == SPAN) return f->shape.span.blocks && span_is_sound(line, &f->shape.span);
     if (form != SHARED) return ordered_of(f, form)->groups;
     return code <= shared->flat ? flat_is_sound(shared, line, code)

@@ -1,105 +1,241 @@
-/* recent_clock.h - a full line of `recent` that knows which keys were hit, and forgets in turn.
+/* recent_clock.h - a full line of `recent` that knows which keys were hit, and a hand that goes
+ * round it.
  *
- *     | code | header: Q lists in unary, Q + n bits | hand | free | remainder n-1 ... 1 0 |
+ *     | code | hand | gaps: n in unary | free: 0s | remainder n-1 ... 1 0 |
  *
- * The lists of the shared form, with as many keys as leave room for a mark each: the last bit
- * of a remainder says that its key was hit. A new key takes the place of one without a mark,
- * and the hand says which: it goes round the line, so that what stands just before it has been
- * there longest. Nothing else tells how old a key is, yet keys without a mark live from one
- * visit of the hand to the next, not for as long as chance will have it.
+ * A key is a number below U = Q 2^r, its list and the bits that a full shared line keeps of it.
+ * Keys stand in order, each as what it is more than the one before it: the high bits of that gap in
+ * unary, as so many 0s and a 1, and the low b bits with the key's mark in its remainder. Gaps are
+ * spread like waiting times, so that with 2^b about 0.7 U/n this takes 1.5 bits a key more than
+ * log2(U/n); lists in unary take 2, as they count from fixed places. The price: to know a key all
+ * those before it have to be added up.
+ *
+ * A new key takes the place of one without a mark, of two if need be, of none if there is room. The
+ * hand says which: it goes round the line, so that what stands just before it has been there
+ * longest. Nothing else tells how old a key is, yet keys without a mark live from one visit of the
+ * hand to the next, not for as long as chance will have it.
  *
  * What becomes of marks is settled in one of two ways. They may stay until every key has one,
  * and are then wiped all at once: what counts is how often a key comes. Or the hand wipes those
  * that it passes, so that a key has to be hit again before the hand comes back: what counts is
  * how long ago it came (the CLOCK of operating systems, but for new keys that have no mark).
  *
- * Lists and remainders are as long as those of a full shared line, so a line loses nothing but
- * the keys that it has no place for when it changes from one form to the other, and none at all
- * if it changes as soon as it has n.
+ * The number of keys is not written down. If n were too small, what is left of the line below n
+ * remainders would have more than n 1s in it, and fewer if it were too large.
+ *
+ * As much is kept of a key as in a full shared line, so a line loses nothing but the keys that
+ * it has no place for when it changes from one form to the other.
  */
 #ifndef WEIR_FILTER_RECENT_CLOCK_H
 #define WEIR_FILTER_RECENT_CLOCK_H
 
+#include "filter/filter.h"
 #include "filter/recent_line.h"
 
+/* A line as it is worked on. */
+typedef struct {
+    unsigned n;
+    unsigned hand;                  /* the sector where it is */
+    unsigned zeros;                 /* of the gaps */
+    unsigned gone;                  /* keys that had to go */
+    uint64_t keys[1 + ENTRIES_MAX]; /* in order, after a 0: each with its mark as the last bit */
+} clock_keys;
+
 HOT unsigned get_hand(const uint8_t *line, const clock_form *form) {
-    return (unsigned)get_bits(line, form->hand, form->hand_bits);
-}
-HOT void put_hand(uint8_t *line, const clock_form *form, unsigned hand) {
-    put_bits(line, form->hand, form->hand_bits, hand);
+    return (unsigned)get_bits(line, form->gaps - SECTOR_BITS, SECTOR_BITS);
 }
 
-HOT entry_field clock_field(const clock_form *form, uint64_t rest) {
-    return (entry_field){form->width, 1, rest >> (64 - form->width) & ~UINT64_C(1)};
+HOT uint64_t clock_key(const line_shape *shape, uint64_t value) {
+    uint64_t rest, list = weir__part(value, shape->shared.lists, &rest);
+    return list << shape->clock.key_bits | rest >> (64 - shape->clock.key_bits);
 }
 
-HOT void wipe_marks(uint8_t *line, const clock_form *form) {
-    for (unsigned k = 0; k < 8; k++) put_word(line, k, get_word(line, k) & ~form->marks[k]);
-}
-
-/* The entry whose mark is this bit of the line. */
-HOT unsigned clock_entry(const clock_form *form, unsigned bit) {
-    return ((LINE_BITS - bit) * form->inverse >> 16) - 1;
-}
-
-/* The next key without a mark, from that at the hand on to those before it and round the line.
- * With `sweep` the hand wipes the marks that it passes; all are wiped if there is no key without.
- */
-HOT unsigned find_unmarked(uint8_t *line, const clock_form *form, unsigned hand, bool sweep) {
-    unsigned start = remainder_at(hand, form->width), k = start / 64;
-    uint64_t from = ~low_mask(start % 64);
-    for (unsigned turn = 0; turn <= 8; turn++) {
-        uint64_t word = get_word(line, k), marks = form->marks[k] & from, unmarked = ~word & marks;
-        if (sweep) put_word(line, k, word & ~(marks & ((unmarked & -unmarked) - 1)));
-        if (unmarked) return clock_entry(form, 64 * k + (unsigned)__builtin_ctzll(unmarked));
-        from = ~UINT64_C(0);
-        k = (k + 1) % 8;
+/* How many keys a line has; 0 if it is damaged. */
+HOT unsigned count_clocked(const uint8_t *line, const clock_form *form) {
+    unsigned n = form->most;
+    for (; n; n--) {
+        unsigned end = LINE_BITS - n * form->width;
+        if (entries_before(line, form->gaps, (end + 63) / 64, end) == n) break;
     }
-    wipe_marks(line, form);
-    return hand;
+    return n;
 }
 
-/* A new key, with a mark or without, takes the place of the next that has none. */
-HOT void enter_clocked(const line_shape *shape, uint8_t *line, list_place place, uint64_t entry,
-                       bool sweep, cpu_kind cpu) {
-    const clock_form *form = &shape->clock;
-    unsigned at = place.first, out = at + place.length - 1; /* of its list, if that is too long */
-    if (place.length < LIST_MAX) out = find_unmarked(line, form, get_hand(line, form), sweep);
-    uint64_t header = get_word(line, 0) & ~low_mask(shape->code_bits);
-    unsigned bit = select_in(line, form->words, header, 0, out, cpu);
-    exchange_entry(line, form->words, form->width, place.head, at, bit, out, entry, cpu);
-    unsigned last = form->entries - 1,
-             before = out ? pick(at < out, out, out - 1) : pick(at > last, last - 1, last);
-    put_hand(line, form, before); /* where what stood before it is now, the last before the first */
+HOT void read_clock(const uint8_t *line, const clock_form *form, clock_keys *clock) {
+    unsigned n = count_clocked(line, form), end = LINE_BITS - n * form->width, i = 0, zeros = 0;
+    uint64_t sum = 0;
+    for (unsigned k = 0; 64 * k < end; k++)
+        for (uint64_t ones = get_word(line, k) & places_in(k, form->gaps, end); ones;
+             ones &= ones - 1) {
+            uint64_t field = get_bits(line, remainder_at(i, form->width), form->width);
+            zeros = 64 * k + (unsigned)__builtin_ctzll(ones) - form->gaps - i;
+            sum += field >> 1;
+            clock->keys[++i] = (((uint64_t)zeros << form->gap_bits) + sum) << 1 | (field & 1);
+        }
+    clock->keys[0] = 0;
+    clock->gone = 0;
+    clock->n = n;
+    clock->zeros = zeros;
+    clock->hand = get_hand(line, form);
 }
 
-/* Returns whether the key was there. */
-HOT bool offer_clocked_here(const line_shape *shape, uint8_t *line, uint64_t value, bool mark,
-                            bool sweep, cpu_kind cpu) {
+/* The gap before the i-th key, from 1 on. */
+HOT uint64_t gap_before(const clock_keys *clock, unsigned i) {
+    return (clock->keys[i] >> 1) - (clock->keys[i - 1] >> 1);
+}
+
+HOT void write_clock(uint8_t *line, const line_shape *shape, const clock_keys *clock) {
     const clock_form *form = &shape->clock;
-    uint64_t rest;
-    unsigned list = (unsigned)weir__part(value, shape->shared.lists, &rest);
-    entry_field field = clock_field(form, rest);
-    list_place place = find_list(line, shape, form->words, list, cpu);
-    unsigned j = find_remainder(line, &shape->shared, place, field);
-    if (j < place.length) {
-        set_mark(line, remainder_at(place.first + j, form->width), 1);
-        return true;
+    uint64_t header[LINE_BITS / 64] = {form->code | (uint64_t)clock->hand << shape->code_bits};
+    unsigned at = form->gaps;
+    line_top top = new_top();
+    for (unsigned i = 1; i <= clock->n; i++, at++) {
+        uint64_t gap = gap_before(clock, i), low = gap & low_mask(form->gap_bits);
+        at += (unsigned)(gap >> form->gap_bits);
+        header[at / 64] |= UINT64_C(1) << at % 64;
+        add_bits(&top, low << 1 | (clock->keys[i] & 1), form->width);
     }
-    enter_clocked(shape, line, place, field.bits | mark, sweep, cpu);
-    return false;
+    memcpy(line, header, LINE_BYTES);
+    put_top(line, &top);
 }
 
-NOT_HERE(bool, offer_clocked,
-         (const line_shape *shape, uint8_t *line, uint64_t value, bool mark, bool sweep),
-         (shape, line, value, mark, sweep, cpu))
+/* How many keys are less than this one. */
+HOT unsigned keys_below(const clock_keys *clock, uint64_t key) {
+    unsigned count = 0;
+    for (unsigned i = 1; i <= clock->n; i++) count += clock->keys[i] >> 1 < key;
+    return count;
+}
+HOT bool has_key(const clock_keys *clock, unsigned below, uint64_t key) {
+    return below < clock->n && clock->keys[below + 1] >> 1 == key;
+}
+
+/* The 0s of the gaps that end at the i-th key and at the one after it. */
+HOT unsigned zeros_around(const clock_keys *clock, const clock_form *form, unsigned i) {
+    uint64_t zeros = gap_before(clock, i) >> form->gap_bits;
+    if (i < clock->n) zeros += gap_before(clock, i + 1) >> form->gap_bits;
+    return (unsigned)zeros;
+}
+
+HOT void remove_key(clock_keys *clock, const clock_form *form, unsigned i) {
+    clock->zeros -= zeros_around(clock, form, i);
+    memmove(&clock->keys[i], &clock->keys[i + 1], (clock->n - i) * sizeof *clock->keys);
+    clock->n--;
+    if (i <= clock->n) clock->zeros += (unsigned)(gap_before(clock, i) >> form->gap_bits);
+}
+
+/* After so many others. */
+HOT void insert_key(clock_keys *clock, const clock_form *form, unsigned below, uint64_t key) {
+    unsigned i = below + 1;
+    if (i <= clock->n) clock->zeros -= (unsigned)(gap_before(clock, i) >> form->gap_bits);
+    memmove(&clock->keys[i + 1], &clock->keys[i], (clock->n - below) * sizeof *clock->keys);
+    clock->keys[i] = key;
+    clock->n++;
+    clock->zeros += zeros_around(clock, form, i);
+}
+
+/* Whether one more key can be written, after so many others. */
+HOT bool has_room_for(const clock_keys *clock, const clock_form *form, unsigned below,
+                      uint64_t key) {
+    const uint64_t *keys = &clock->keys[below];
+    uint64_t zeros = clock->zeros + ((key - (keys[0] >> 1)) >> form->gap_bits);
+    if (below < clock->n) {
+        zeros += ((keys[1] >> 1) - key) >> form->gap_bits;
+        zeros -= gap_before(clock, below + 1) >> form->gap_bits;
+    }
+    return clock->n < form->most &&
+           form->gaps + zeros + (clock->n + 1) * (1 + form->width) <= LINE_BITS;
+}
+
+/* Whether the i-th key stands twice. */
+HOT bool is_kept(const clock_keys *clock, unsigned i) {
+    return i < clock->n && clock->keys[i + 1] >> 1 == clock->keys[i] >> 1;
+}
+
+HOT void wipe_marks(clock_keys *clock, unsigned from, unsigned to) {
+    for (unsigned i = from; i <= to; i++) clock->keys[i] &= ~UINT64_C(1);
+}
+
+/* On to the next key without a mark: of the sector where the hand is, or of those after it and
+ * round the line. With `sweep` the hand wipes the marks of a sector as it leaves; all are wiped if
+ * there is no key without. */
+HOT unsigned turn_hand(clock_keys *clock, const clock_form *form, bool sweep) {
+    for (unsigned turn = 0;; turn++) {
+        unsigned before = keys_below(clock, form->sectors[clock->hand]), i = before + 1;
+        unsigned last = keys_below(clock, form->sectors[clock->hand + 1]);
+        while (i <= last && clock->keys[i] & 1) i += 1 + is_kept(clock, i);
+        if (i <= last) return i;
+        if (sweep) wipe_marks(clock, before + 1, last);
+        if (turn == SECTORS) wipe_marks(clock, 1, clock->n);
+        clock->hand = (clock->hand + 1) % SECTORS;
+    }
+}
+
+/* A key goes; one that stands twice has a mark then, and stands once. */
+HOT void let_go(clock_keys *clock, const clock_form *form, unsigned i) {
+    bool kept = is_kept(clock, i);
+    clock->keys[i] |= kept;
+    clock->gone++;
+    remove_key(clock, form, i + kept);
+}
+
+/* Room for a key, by letting others go. Returns how many keys are less than it. */
+HOT unsigned make_room(clock_keys *clock, const clock_form *form, uint64_t key, bool sweep) {
+    unsigned below = keys_below(clock, key);
+    while (!has_room_for(clock, form, below, key)) {
+        let_go(clock, form, turn_hand(clock, form, sweep));
+        below = keys_below(clock, key);
+    }
+    return below;
+}
+
+/* Whether a key is in the sector of the hand. */
+HOT bool is_at_hand(const clock_keys *clock, const clock_form *form, uint64_t key) {
+    return key >= form->sectors[clock->hand] && key < form->sectors[clock->hand + 1];
+}
+
+/* What becomes of a key in a clocked line. */
+typedef struct {
+    bool mark;  /* a new one has a mark */
+    bool sweep; /* the hand wipes marks */
+    bool keep;  /* one that is hit stands twice from then on */
+} clock_rule;
+
+/* What came of it: whether the key was there, and by how many more keys the line has. */
+typedef struct {
+    bool seen;
+    uint8_t came, gone;
+} clock_outcome;
+
+HOT clock_outcome offer_clocked_here(const line_shape *shape, uint8_t *line, uint64_t value,
+                                     clock_rule rule) {
+    const clock_form *form = &shape->clock;
+    uint64_t key = clock_key(shape, value);
+    clock_keys clock;
+    read_clock(line, form, &clock);
+    unsigned below = keys_below(&clock, key), before = clock.n;
+    bool seen = has_key(&clock, below, key);
+    if (seen && !(rule.keep && !is_kept(&clock, below + 1))) {
+        set_mark(line, remainder_at(below, form->width), 1);
+        return (clock_outcome){.seen = true};
+    }
+    if (seen) clock.keys[below + 1] |= 1;
+    below = make_room(&clock, form, key, rule.sweep);
+    /* one that was hit may have had to go itself, if all keys had marks */
+    bool mark = rule.mark || (rule.sweep && is_at_hand(&clock, form, key));
+    if (!seen) insert_key(&clock, form, below, key << 1 | mark);
+    else if (has_key(&clock, below, key)) insert_key(&clock, form, below + 1, key << 1);
+    write_clock(line, shape, &clock);
+    return (clock_outcome){seen, (uint8_t)(clock.n + clock.gone - before), (uint8_t)clock.gone};
+}
+
+NOT_HERE(clock_outcome, offer_clocked,
+         (const line_shape *shape, uint8_t *line, uint64_t value, clock_rule rule),
+         (shape, line, value, rule))
 
 HOT bool test_clocked(const line_shape *shape, const uint8_t *line, uint64_t value) {
-    uint64_t rest;
-    unsigned list = (unsigned)weir__part(value, shape->shared.lists, &rest);
-    list_place place = find_list(line, shape, shape->clock.words, list, CPU_ANY);
-    entry_field field = clock_field(&shape->clock, rest);
-    return find_remainder(line, &shape->shared, place, field) < place.length;
+    clock_keys clock;
+    uint64_t key = clock_key(shape, value);
+    read_clock(line, &shape->clock, &clock);
+    return has_key(&clock, keys_below(&clock, key), key);
 }
 
 #endif

@@ -54,6 +54,8 @@
 #define GROUP_MAX 121u     /* and in two */
 #define LANES 8u           /* words of a register, each for one slot of a group */
 #define LANE_MAX 50u       /* bits of a slot that fits, wherever in a byte it begins */
+#define SECTOR_BITS 3u     /* of the hand of a clocked line, */
+#define SECTORS 8u         /* which is in one of so many parts */
 #define SPAN_BLOCKS 8u     /* of a line in spans, at most, */
 #define SPAN_WIDTH 45u     /* and bits of a word */
 #define SPAN_HEADS 7u      /* kinds of heads, */
@@ -136,17 +138,17 @@ typedef struct {
 } spread_form;
 
 typedef struct {
-    unsigned entries;     /* n; 0: not to be had */
-    unsigned as_shared;   /* n, if a shared line of n is the same but for the code and the hand */
-    unsigned from_shared; /* the most entries of a shared line whose remainders are as long */
-    unsigned young;       /* keys from which on new ones may be young; see is_young() */
-    unsigned width;       /* of a remainder with its mark */
-    unsigned words;       /* that the header reaches into */
-    unsigned hand;        /* the bit at which the hand begins, */
-    unsigned hand_bits;   /* and its bits */
-    unsigned inverse;     /* of the width, for dividing by it */
-    uint64_t marks[8];    /* the bits that mark remainders */
-    uint64_t cost;
+    unsigned entries; /* keys of a shared line that becomes one; 0: not to be had */
+    unsigned usual;   /* keys, on average, */
+    unsigned most;    /* and at most */
+    unsigned young;   /* keys from which on new ones may be young; see is_young() */
+    unsigned code;
+    unsigned key_bits;             /* of a key, besides its list */
+    unsigned gap_bits;             /* b: of a gap, the others are in unary */
+    unsigned width;                /* of a remainder with its mark */
+    unsigned gaps;                 /* the bit at which the gaps begin, behind the hand */
+    uint64_t cost;                 /* of any line in this form */
+    uint64_t sectors[SECTORS + 1]; /* where those of the hand begin, and the last ends */
 } clock_form;
 
 /* Heads that stand for n keys: from the first on, each for one more hole, 2^spare of them. */

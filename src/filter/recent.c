@@ -27,15 +27,15 @@
  * that sum.
  *
  * Capacity. The shared form pays r + 1 + Q/n bits a key where log2(1/e) are needed:
- * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A clocked line pays one more, a spread one
+ * 1 + Q/n + log2(n/Q) on top, two bits at n = Q. A clocked line pays half a bit more, a spread one
  * about one less, and an ordered group of s slots log2(s). A span pays nothing once it is full.
  * Keys in a line, beside the oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
  *
  *     e        flat  then cut at  full clocked spread ordered   packed    span    oracle limit
- *     10%      8 15  18 31 75       94      74    102 101 in 32 126 in 79           96.2 154.1
- *     1%       8 15  20 33 50       57      49     66 56 in 13  72 in 57  67 in 7   59.2  77.1
- *     0.1%     8 15  23 38          42      38     45 42 in 11  50 in 49  48 in 4   42.8  51.4
- *     0.0001%  8 15  21             23      21     24 23 in 6   25 in 24  25        23.3  25.7
+ *     10%      8 15  18 31 75       94      81    102 101 in 32 126 in 79           96.2 154.1
+ *     1%       8 15  20 33 50       57      52     66 56 in 13  72 in 57  67 in 7   59.2  77.1
+ *     0.1%     8 15  23 38          42      39     45 42 in 11  50 in 49  48 in 4   42.8  51.4
+ *     0.0001%  8 15  21             23      22     24 23 in 6   25 in 24  25        23.3  25.7
  *
  * With 60% of the memory at 64 bits a key a line has 4.8 keys on average and more
  * than 15 with probability 5e-5; up to 8 they match by chance at 2^-53 each, up to 15
@@ -54,8 +54,7 @@
  * turn; it may keep marks until all keys have one, or wipe those that it passes, or give new
  * keys one too. A spread line has the most keys of all forms that nothing is lost to. Marks are
  * made long before lines are full: from WORDS_MOST keys on to the last cut there are bits for
- * them, so a line that turns into a clocked one knows what was hit before, and nothing but its
- * code has to change.
+ * them, so a line that turns into a clocked one knows what was hit before.
  *
  * What to begin with is read off the stream, in some lines that are watched. Their marks tell
  * how much likelier a key that was hit is to come again than another, the skew. If it is about
@@ -68,7 +67,8 @@
  * repeats are rare, or a key that was hit is done, keys go in the order in which they came: new
  * ones enter at the front of their lists, and then with a mark that the hand wipes as it passes, so
  * that all of them live from one visit to the next but one. If repeats are very rare the younger
- * half of a line has marks as soon as it is full, so that the hand begins with the older one.
+ * half of a line has marks as soon as it is full, so that the hand begins with the older one, and
+ * a key that was hit stands twice, for one visit more.
  * Groups do that worse, but in half the time, so they do it in large filters. A change of form
  * costs what a line has learned, so the first choice matters.
  *

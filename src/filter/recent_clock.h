@@ -11,14 +11,19 @@
  * those before it have to be added up.
  *
  * A new key takes the place of one without a mark, of two if need be, of none if there is room. The
- * hand says which: it goes round the line, so that what stands just before it has been there
- * longest. Nothing else tells how old a key is, yet keys without a mark live from one visit of the
- * hand to the next, not for as long as chance will have it.
+ * hand says which: it goes round the line, sector by sector, and leaves one when it has no key
+ * without a mark any more. Nothing else tells how old a key is, yet keys without a mark live from
+ * one visit of the hand to the next, not for as long as chance will have it.
  *
  * What becomes of marks is settled in one of two ways. They may stay until every key has one,
  * and are then wiped all at once: what counts is how often a key comes. Or the hand wipes those
  * that it passes, so that a key has to be hit again before the hand comes back: what counts is
- * how long ago it came (the CLOCK of operating systems, but for new keys that have no mark).
+ * how long ago it came (the CLOCK of operating systems, but for new keys that have no mark). There
+ * a new key in the sector of the hand has one, or it would go before those that the hand has yet to
+ * come to.
+ *
+ * Where all new keys have marks these tell nothing of hits. A key that was hit stands twice then:
+ * the second time takes no 0s, and is what the hand takes first.
  *
  * The number of keys is not written down. If n were too small, what is left of the line below n
  * remainders would have more than n 1s in it, and fewer if it were too large.

@@ -722,6 +722,37 @@ static inline void count_distinct(distinct_counter *counter, uint64_t hash, bool
     if ((word <= counter->limit) & counts) insert_word(counter, word);
 }
 
+#if defined(__x86_64__)
+FOR_AVX512 static inline __m512i mix_wide(__m512i x) {
+    x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 30));
+    x = _mm512_mullo_epi64(x, _mm512_set1_epi64((long long)WEIR__MIX_FIRST));
+    x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 27));
+    x = _mm512_mullo_epi64(x, _mm512_set1_epi64((long long)WEIR__MIX_SECOND));
+    return _mm512_xor_si512(x, _mm512_srli_epi64(x, 31));
+}
+FOR_AVX512 static inline unsigned find_small_wide(const uint64_t *hashes, unsigned n,
+                                                  uint64_t limit) {
+    unsigned all = (1u << n) - 1;
+    __m512i most = _mm512_set1_epi64((long long)limit);
+    __m512i low = mix_wide(_mm512_maskz_loadu_epi64((__mmask8)all, hashes));
+    __m512i high = mix_wide(_mm512_maskz_loadu_epi64((__mmask8)(all >> 8), hashes + 8));
+    return (_mm512_cmple_epu64_mask(low, most) | (unsigned)_mm512_cmple_epu64_mask(high, most)
+                                                     << 8) &
+           all;
+}
+#else
+#define find_small_wide(...) 0
+#endif
+
+/* A bit for each of up to AT_ONCE keys that count_distinct() may have to keep: as keys come in the
+ * limit only falls. */
+HOT unsigned find_small(const uint64_t *hashes, unsigned n, uint64_t limit, cpu_kind cpu) {
+    unsigned found = 0;
+    if (cpu == CPU_AVX512) return find_small_wide(hashes, n, limit);
+    for (unsigned i = 0; i < n; i++) found |= (unsigned)(weir__mix64(hashes[i]) <= limit) << i;
+    return found;
+}
+
 static double distinct(const distinct_counter *counter) {
     uint64_t n = counter->count;
     if (n < SMALLEST) return (double)n;
@@ -1006,6 +1037,10 @@ static inline bool pay_price(recent_filter *f, line_price from, line_price to) {
     return true;
 }
 static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
+    if (from <= f->fair && to <= f->fair) {
+        f->state.books.spent += to - from;
+        return true;
+    }
     return pay_price(f, price_of(f, from), price_of(f, to));
 }
 
@@ -1426,7 +1461,6 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
         entry_field field = field_of(form, n + 1, rest);
         uint64_t entry = field.bits | (field.mark & is_young(f, n, front));
         insert_entry(line, &f->shape, words, n, field.width, place.head, at, entry, cpu);
-        write_code(line, &f->shape, n + 1);
         f->state.books.held++;
         return;
     }
@@ -1823,10 +1857,6 @@ HOT void watch_here(recent_filter *f, uint64_t number, uint64_t hash, uint64_t v
     count_watched(f, hash, seen);
 }
 
-NOT_HERE(void, watch,
-         (recent_filter * f, uint64_t number, uint64_t hash, uint64_t value, bool seen),
-         (f, number, hash, value, seen, cpu))
-
 /* Whether keys that were hit are hit more often than others. A hit on a key with a mark counts
  * by how many keys of the line have none, and the other way round: if all keys are alike both
  * sums grow alike. */
@@ -1906,14 +1936,28 @@ HOT bool wait_again(recent_filter *f, uint64_t hash) {
     return waited;
 }
 
-HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t hash, uint64_t value,
-                   cpu_kind cpu) {
-    uint8_t *line = cells + number * LINE_BYTES;
-    if (number < f->watched) tell(f, number, value);
-    bool seen = offer_line(f, line, way_of_line(f, number), value, cpu);
+/* A key whose line is watched. */
+HOT bool offer_watched_here(recent_filter *f, uint64_t number, uint64_t hash, uint64_t value,
+                            cpu_kind cpu) {
+    tell(f, number, value);
+    bool seen =
+        offer_line(f, f->base.cells + number * LINE_BYTES, way_of_line(f, number), value, cpu);
     if (!seen && f->state.winner == SPAN_HOLD) seen = wait_again(f, hash);
     count_distinct(&f->state.keys, hash, !seen);
-    if (number < f->watched) CALL(watch, cpu, (f, number, hash, value, seen));
+    watch_here(f, number, hash, value, seen, cpu);
+    return seen;
+}
+
+NOT_HERE(bool, offer_watched, (recent_filter * f, uint64_t number, uint64_t hash, uint64_t value),
+         (f, number, hash, value, cpu))
+
+/* `may_count`: the key may be one of those that are kept for counting. */
+HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t hash, uint64_t value,
+                   bool may_count, cpu_kind cpu) {
+    if (number < f->watched) return CALL(offer_watched, cpu, (f, number, hash, value));
+    bool seen = offer_line(f, line, way_in_use(f, (unsigned)f->state.winner), value, cpu);
+    if (!seen && f->state.winner == SPAN_HOLD) seen = wait_again(f, hash);
+    if (may_count & !seen) count_distinct(&f->state.keys, hash, true);
     return seen;
 }
 
@@ -1927,6 +1971,13 @@ HOT void ask_ahead(const uint8_t *cells, uint64_t lines, const weir_batch *batch
         __builtin_prefetch(cells + weir__scale(batch->hashes[j], lines) * LINE_BYTES, 1, 2);
 }
 
+/* The lines of the next keys, into the first cache: how one is to be changed follows from its first
+ * byte and is often guessed wrong, which is found out the sooner the nearer the byte is. */
+HOT void ask_near(const uint8_t *cells, uint64_t lines, const uint64_t *hashes, unsigned some) {
+    for (unsigned j = 0; j < some; j++)
+        __builtin_prefetch(cells + weir__scale(hashes[j], lines) * LINE_BYTES, 1, 3);
+}
+
 /* Cells are bytes, which may be anything to the compiler: what does not change while
  * they do is kept in variables of its own. */
 HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdicts, cpu_kind cpu) {
@@ -1934,12 +1985,20 @@ HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdi
     const uint64_t *hashes = batch->hashes, lines = f->lines;
     uint8_t *cells = base->cells;
     size_t seen = 0, count = batch->count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += AT_ONCE) {
+        unsigned some = count - i < AT_ONCE ? (unsigned)(count - i) : AT_ONCE;
         ask_ahead(cells, lines, batch, i);
-        uint64_t value, number = weir__part(hashes[i], lines, &value);
-        bool hit = offer_one(f, cells, number, hashes[i], value, cpu);
-        weir__mark_seen(verdicts, i, hit);
-        seen += hit;
+        ask_near(cells, lines, hashes + i, some);
+        unsigned may_count = find_small(hashes + i, some, f->state.keys.limit, cpu);
+        uint64_t hits = 0;
+        for (unsigned j = 0; j < some; j++) {
+            uint64_t hash = hashes[i + j], value, number = weir__part(hash, lines, &value);
+            uint64_t hit = offer_one(f, cells + number * LINE_BYTES, number, hash, value,
+                                     may_count >> j & 1, cpu);
+            hits |= hit << j;
+        }
+        verdicts[i / 64] |= hits << i % 64;
+        seen += (unsigned)__builtin_popcountll(hits);
     }
     return seen;
 }

@@ -1956,7 +1956,7 @@ HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t ha
                    bool may_count, cpu_kind cpu) {
     if (number < f->watched) return CALL(offer_watched, cpu, (f, number, hash, value));
     bool seen = offer_line(f, line, way_in_use(f, (unsigned)f->state.winner), value, cpu);
-    if (!seen && f->state.winner == SPAN_HOLD) seen = wait_again(f, hash);
+    if (f->state.winner == SPAN_HOLD && !seen) seen = wait_again(f, hash);
     if (may_count & !seen) count_distinct(&f->state.keys, hash, true);
     return seen;
 }

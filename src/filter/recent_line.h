@@ -754,14 +754,12 @@ FOR_AVX512 static inline bool offer_group_wide(uint8_t *at, int first, const ord
     __m512i shift =
         _mm512_add_epi64(_mm512_loadu_si512(form->lane_shift), _mm512_set1_epi64(first % 8));
     __m512i slots = _mm512_srlv_epi64(_mm512_permutexvar_epi8(bytes, line), shift);
-    slots = _mm512_and_si512(slots, _mm512_set1_epi64((long long)low_mask(form->bits)));
+    slots = _mm512_and_si512(slots, _mm512_set1_epi64((1LL << form->bits) - 1));
     unsigned match = _mm512_cmpeq_epi64_mask(slots, fresh) & ((1u << shape->slots) - 1);
     int bits = (int)form->bits, miss = -(match == 0);
     int from = first + bits * ((int)shape->enter & miss);
     int to = first + bits * (__builtin_ctz(match | 1u << (shape->slots - 1)) + 1);
-    __m512i new = wide_blend(line, wide_shift(line, bits, true), from, to);
-    new = wide_blend(new, wide_at(fingerprint, from), from, from + bits);
-    _mm512_storeu_si512(at, new);
+    _mm512_storeu_si512(at, wide_enter(line, from, to, bits, fingerprint));
     return match != 0;
 }
 #else

@@ -39,6 +39,18 @@ FOR_AVX512 static inline __m512i wide_shift(__m512i line, int places, bool up) {
     __m512i lower = _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), by);
     return _mm512_mask_mov_epi64(lower, (__mmask8)-up, higher);
 }
+/* A value turned to its place in a word: that is right in all words, as far as it is in them. */
+FOR_AVX512 static inline __m512i wide_turned(uint64_t value, unsigned place) {
+    return _mm512_set1_epi64((long long)(value << place % 64 | value >> (-place % 64)));
+}
+/* Bits [from, to) move up by `width`, and a value comes in below them. */
+FOR_AVX512 static inline __m512i wide_enter(__m512i line, int from, int to, int width,
+                                            uint64_t value) {
+    __m512i moved = wide_shift(line, width, true), above = wide_from(from + width);
+    __m512i new = wide_turned(value, (unsigned)from);
+    new = _mm512_ternarylogic_epi64(above, moved, new, 0xca); /* above ? moved : new */
+    return wide_blend(line, new, from, to);
+}
 FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, unsigned head, unsigned stop,
                                           unsigned low, unsigned high, unsigned width,
                                           uint64_t remainder) {
@@ -52,15 +64,13 @@ FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, unsigned head,
     _mm512_storeu_si512(at, _mm512_or_si512(new, wide_at(1, (int)head - back)));
 }
 /* The body alone: a remainder comes in at one end of the bits that change, [from, to), and the
- * others move towards the other end. Turned to its place in a word it is right in all words, as
- * far as it is in them. */
+ * others move towards the other end. */
 FOR_AVX512 static inline __m512i wide_splice(__m512i line, bool back, unsigned low, unsigned high,
                                              unsigned width, uint64_t remainder) {
     unsigned from = low - pick(back, 0, width), to = high + pick(back, width, 0);
     unsigned border = pick(back, low + width, high - width), place = pick(back, low, border);
-    uint64_t turned = remainder << place % 64 | remainder >> (-place % 64);
     __m512i body = wide_shift(line, (int)width, back), above = wide_from((int)border);
-    __m512i new = _mm512_set1_epi64((long long)turned);
+    __m512i new = wide_turned(remainder, place);
     if (back) new = _mm512_ternarylogic_epi64(above, body, new, 0xca); /* above ? body : new */
     else new = _mm512_ternarylogic_epi64(above, new, body, 0xca);
     return wide_blend(line, new, (int)from, (int)to);

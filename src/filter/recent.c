@@ -1789,9 +1789,6 @@ HOT bool offer_long_here(recent_filter *f, uint8_t *line, unsigned n, unsigned w
     return offer_lists_here(f, line, words, n, way, value, cpu);
 }
 
-NOT_HERE(bool, offer_short,
-         (recent_filter * f, uint8_t *line, unsigned n, unsigned way, uint64_t value),
-         (f, line, n, way, value, cpu))
 NOT_HERE(bool, offer_long,
          (recent_filter * f, uint8_t *line, unsigned n, unsigned way, uint64_t value),
          (f, line, n, way, value, cpu))
@@ -1830,7 +1827,7 @@ HOT bool offer_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t valu
         return offer_formed(f, line, form == ways[way].form ? way : any_way_of[form], value, cpu);
     }
     if (code > f->shape.shared.flat)
-        return f->shape.shared.one_word ? CALL(offer_short, cpu, (f, line, code, way, value))
+        return f->shape.shared.one_word ? offer_short_here(f, line, code, way, value, cpu)
                                         : CALL(offer_long, cpu, (f, line, code, way, value));
     uint64_t rest;
     unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);

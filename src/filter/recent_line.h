@@ -307,7 +307,8 @@ HOT unsigned select_in(const uint8_t *line, unsigned words, uint64_t first, uint
 
 HOT unsigned read_code(const uint8_t *line, const line_shape *shape) {
     unsigned byte = line[0], codes = 1u << shape->code_bits, code = byte & (codes - 1);
-    return pick((byte >= codes) & (code <= shape->shared.flat), codes, code);
+    if (code > shape->shared.flat) return code;
+    return byte == code ? code : codes;
 }
 HOT void write_code(uint8_t *line, const line_shape *shape, unsigned code) {
     unsigned mask = (1u << shape->code_bits) - 1;

@@ -732,6 +732,37 @@ static inline void count_distinct(distinct_counter *counter, uint64_t hash, bool
     if ((word <= counter->limit) & counts) insert_word(counter, word);
 }
 
+#if defined(__x86_64__)
+FOR_AVX512 static inline __m512i mix_wide(__m512i x) {
+    x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 30));
+    x = _mm512_mullo_epi64(x, _mm512_set1_epi64((long long)WEIR__MIX_FIRST));
+    x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 27));
+    x = _mm512_mullo_epi64(x, _mm512_set1_epi64((long long)WEIR__MIX_SECOND));
+    return _mm512_xor_si512(x, _mm512_srli_epi64(x, 31));
+}
+FOR_AVX512 static inline unsigned find_small_wide(const uint64_t *hashes, unsigned n,
+                                                  uint64_t limit) {
+    unsigned all = (1u << n) - 1;
+    __m512i most = _mm512_set1_epi64((long long)limit);
+    __m512i low = mix_wide(_mm512_maskz_loadu_epi64((__mmask8)all, hashes));
+    __m512i high = mix_wide(_mm512_maskz_loadu_epi64((__mmask8)(all >> 8), hashes + 8));
+    return (_mm512_cmple_epu64_mask(low, most) | (unsigned)_mm512_cmple_epu64_mask(high, most)
+                                                     << 8) &
+           all;
+}
+#else
+#define find_small_wide(...) 0
+#endif
+
+/* A bit for each of up to AT_ONCE keys that count_distinct() may have to keep: as keys come in the
+ * limit only falls. */
+HOT unsigned find_small(const uint64_t *hashes, unsigned n, uint64_t limit, cpu_kind cpu) {
+    unsigned found = 0;
+    if (cpu == CPU_AVX512) return find_small_wide(hashes, n, limit);
+    for (unsigned i = 0; i < n; i++) found |= (unsigned)(weir__mix64(hashes[i]) <= limit) << i;
+    return found;
+}
+
 static double distinct(const distinct_counter *counter) {
     uint64_t n = counter->count;
     if (n < SMALLEST) return (double)n;
@@ -1016,6 +1047,10 @@ static inline bool pay_price(recent_filter *f, line_price from, line_price to) {
     return true;
 }
 static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
+    if (from <= f->fair && to <= f->fair) {
+        f->state.books.spent += to - from;
+        return true;
+    }
     return pay_price(f, price_of(f, from), price_of(f, to));
 }
 
@@ -1415,7 +1450,6 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
         entry_field field = field_of(form, n + 1, rest);
         uint64_t entry = field.bits | (field.mark & is_young(f, n, front));
         insert_entry(line, &f->shape, words, n, field.width, place.head, at, entry, cpu);
-        write_code(line, &f->shape, n + 1);
         f->state.books.held++;
         return;
     }
@@ -1431,49 +1465,87 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
 }
 
 #if defined(__x86_64__)
+/* Sixteen numbers in order. Where i ^ near is less than i, but where i & turn is not 0 the other
+ * way round, number i becomes the larger one of those at i and at i ^ near (Batcher's bitonic
+ * sort). */
+#define LARGER_BY(i, near, turn) (unsigned)(!((i) & (near)) != !((i) & (turn))) << (i)
+#define LARGER_4(i, near, turn)                                                                    \
+    (LARGER_BY(i, near, turn) | LARGER_BY((i) + 1, near, turn) | LARGER_BY((i) + 2, near, turn) |  \
+     LARGER_BY((i) + 3, near, turn))
+#define SORT_STEP(x, swapped, near, turn)                                                          \
+    _mm256_mask_max_epu16(_mm256_min_epu16(x, swapped),                                            \
+                          (__mmask16)(LARGER_4(0, near, turn) | LARGER_4(4, near, turn) |          \
+                                      LARGER_4(8, near, turn) | LARGER_4(12, near, turn)),         \
+                          x, swapped)
+#define SORT_BY_1(x, turn) SORT_STEP(x, _mm256_rol_epi32(x, 16), 1, turn)
+#define SORT_BY_2(x, turn) SORT_STEP(x, _mm256_shuffle_epi32(x, _MM_PERM_CDAB), 2, turn)
+#define SORT_BY_4(x, turn) SORT_STEP(x, _mm256_shuffle_epi32(x, _MM_PERM_BADC), 4, turn)
+#define SORT_BY_8(x, turn) SORT_STEP(x, _mm256_permute4x64_epi64(x, _MM_PERM_BADC), 8, turn)
+FOR_AVX512 static inline __m256i sort_sixteen(__m256i x) {
+    x = SORT_BY_1(x, 2);
+    x = SORT_BY_2(x, 4), x = SORT_BY_1(x, 4);
+    x = SORT_BY_4(x, 8), x = SORT_BY_2(x, 8), x = SORT_BY_1(x, 8);
+    x = SORT_BY_8(x, 16), x = SORT_BY_4(x, 16), x = SORT_BY_2(x, 16), x = SORT_BY_1(x, 16);
+    return x;
+}
+
+/* Eight numbers of 32 bits or more, one below the other from the top of a line on. A word has bits
+ * of up to three of them; `first` is the one that its lowest bits are of. */
+FOR_AVX512 static inline __m512i pack_eight(__m512i numbers, unsigned bits) {
+    const __m512i starts = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448),
+                  one = _mm512_set1_epi64(1), size = _mm512_set1_epi64(bits),
+                  inverse = _mm512_set1_epi64(65536 / bits + 1);
+    __m512i above = _mm512_add_epi64(starts, _mm512_set1_epi64(16LL * bits - LINE_BITS));
+    __m512i whole = _mm512_srli_epi64(_mm512_mul_epu32(above, inverse), 16);
+    __m512i gone = _mm512_sub_epi64(above, _mm512_mul_epu32(whole, size));
+    __m512i first = _mm512_sub_epi64(_mm512_set1_epi64(15), whole),
+            second = _mm512_sub_epi64(first, one), third = _mm512_sub_epi64(second, one);
+    __m512i place = _mm512_sub_epi64(size, gone), last = _mm512_add_epi64(place, size);
+    __m512i words = _mm512_ternarylogic_epi64(
+        _mm512_srlv_epi64(_mm512_permutexvar_epi64(first, numbers), gone),
+        _mm512_sllv_epi64(_mm512_permutexvar_epi64(second, numbers), place),
+        _mm512_sllv_epi64(_mm512_permutexvar_epi64(third, numbers), last), 0xfe); /* any of them */
+    return _mm512_and_si512(words, wide_from((int)(LINE_BITS - 8 * bits)));
+}
+
 /* list_up() for a line of half words: tags side by side, the new one first. */
 FOR_AVX512 static inline void list_up_wide(const line_shape *shape, uint8_t *line, uint64_t tag) {
     enum { N = HALVES_MOST + 1 };
     const shared_form *form = &shape->shared;
     const __m512i latest_first =
         _mm512_setr_epi32(0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1);
-    const __m512i one = _mm512_set1_epi32(1);
+    const __m512i ranks = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i one = _mm512_set1_epi32(1), one_bit = _mm512_set1_epi64(1);
     unsigned width = form->width[N], words = header_words(shape, N);
     __m512i tags = _mm512_mask_set1_epi32(_mm512_loadu_si512(line), 1, (int)(tag >> 32));
-    __m512i lists = _mm512_srli_epi32(tags, 32 - form->list_bits), ranks = _mm512_setzero_si512();
-    __m512i order = _mm512_or_si512(_mm512_slli_epi32(lists, 4), latest_first);
+    __m512i lists = _mm512_srli_epi32(tags, 32 - form->list_bits);
     __m512i fields = _mm512_srli_epi32(_mm512_slli_epi32(tags, form->list_bits), 32 - width);
     if (mark_of(form, N)) {
         __m512i marks = _mm512_maskz_set1_epi32((__mmask16)(get_flat_marks(line, N - 1) << 1), 1);
         fields = _mm512_or_si512(_mm512_andnot_si512(one, fields), marks);
     }
-    for (int i = 0; i < N; i++) {
-        __m512i other = _mm512_permutexvar_epi32(_mm512_set1_epi32(i), order);
-        ranks = _mm512_mask_add_epi32(ranks, _mm512_cmpgt_epi32_mask(order, other), ranks, one);
-    }
-    uint32_t sorted[N];
-    uint64_t pairs[N / 2];
-    _mm512_i32scatter_epi32(sorted, ranks, fields, 4);
-    __m512i two = _mm512_loadu_si512(sorted);
+    __m512i order = _mm512_or_si512(_mm512_slli_epi32(lists, 4), latest_first);
+    order = _mm512_cvtepu16_epi32(sort_sixteen(_mm512_cvtepi32_epi16(order)));
+    /* the low bits of an order say where it stood, counted downwards */
+    __m512i from = _mm512_sub_epi32(_mm512_setzero_si512(), order);
+    __m512i two = _mm512_permutexvar_epi32(from, fields);
     __m512i first = _mm512_sll_epi64(_mm512_and_si512(two, _mm512_set1_epi64(UINT32_MAX)),
                                      _mm_cvtsi32_si128((int)width));
-    _mm512_storeu_si512(pairs, _mm512_or_si512(first, _mm512_srli_epi64(two, 32)));
-    __m512i bits =
-        _mm512_add_epi32(_mm512_add_epi32(lists, ranks), _mm512_set1_epi32((int)shape->code_bits));
+    __m512i new = pack_eight(_mm512_or_si512(first, _mm512_srli_epi64(two, 32)), 2 * width);
+    __m512i bits = _mm512_add_epi32(_mm512_add_epi32(_mm512_srli_epi32(order, 4), ranks),
+                                    _mm512_set1_epi32((int)shape->code_bits));
     __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(bits));
     __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(bits, 1));
-    line_top top = new_top();
-    memset(line, 0, LINE_BYTES);
-    for (unsigned k = 0; k < words; k++) {
-        const __m512i one_bit = _mm512_set1_epi64(1), word = _mm512_set1_epi64(64);
+    uint64_t code = N;
+    for (unsigned k = 0; k < words; k++, code = 0) {
+        const __m512i word = _mm512_set1_epi64(64);
         __m512i both =
             _mm512_or_si512(_mm512_sllv_epi64(one_bit, low), _mm512_sllv_epi64(one_bit, high));
-        put_word(line, k, (uint64_t)_mm512_reduce_or_epi64(both));
+        uint64_t header = code | (uint64_t)_mm512_reduce_or_epi64(both);
+        new = _mm512_or_si512(new, _mm512_maskz_set1_epi64((__mmask8)(1u << k), (long long)header));
         low = _mm512_sub_epi64(low, word), high = _mm512_sub_epi64(high, word);
     }
-    write_code(line, shape, N);
-    for (unsigned i = 0; i < N / 2; i++) add_bits(&top, pairs[i], 2 * width);
-    put_top(line, &top);
+    _mm512_storeu_si512(line, new);
 }
 
 /* A 1 at each of sixteen places of a header, as far as they are in word k. */
@@ -1721,9 +1793,6 @@ HOT bool offer_long_here(recent_filter *f, uint8_t *line, unsigned n, unsigned w
     return offer_lists_here(f, line, words, n, way, value, cpu);
 }
 
-NOT_HERE(bool, offer_short,
-         (recent_filter * f, uint8_t *line, unsigned n, unsigned way, uint64_t value),
-         (f, line, n, way, value, cpu))
 NOT_HERE(bool, offer_long,
          (recent_filter * f, uint8_t *line, unsigned n, unsigned way, uint64_t value),
          (f, line, n, way, value, cpu))
@@ -1762,7 +1831,7 @@ HOT bool offer_line(recent_filter *f, uint8_t *line, unsigned way, uint64_t valu
         return offer_formed(f, line, form == ways[way].form ? way : any_way_of[form], value, cpu);
     }
     if (code > f->shape.shared.flat)
-        return f->shape.shared.one_word ? CALL(offer_short, cpu, (f, line, code, way, value))
+        return f->shape.shared.one_word ? offer_short_here(f, line, code, way, value, cpu)
                                         : CALL(offer_long, cpu, (f, line, code, way, value));
     uint64_t rest;
     unsigned list = (unsigned)weir__part(value, f->shape.shared.lists, &rest);
@@ -1826,10 +1895,6 @@ HOT void watch_here(recent_filter *f, uint64_t number, uint64_t hash, uint64_t v
     if (number < f->rivals) offer_rival_here(f, number, value, seen, cpu);
     count_watched(f, hash, seen);
 }
-
-NOT_HERE(void, watch,
-         (recent_filter * f, uint64_t number, uint64_t hash, uint64_t value, bool seen),
-         (f, number, hash, value, seen, cpu))
 
 /* Whether keys that were hit are hit more often than others. A hit on a key with a mark counts
  * by how many keys of the line have none, and the other way round: if all keys are alike both
@@ -1920,14 +1985,28 @@ HOT bool wait_again(recent_filter *f, uint64_t hash) {
     return waited;
 }
 
-HOT bool offer_one(recent_filter *f, uint8_t *cells, uint64_t number, uint64_t hash, uint64_t value,
-                   cpu_kind cpu) {
-    uint8_t *line = cells + number * LINE_BYTES;
-    if (number < f->watched) tell(f, number, value);
-    bool seen = offer_line(f, line, way_of_line(f, number), value, cpu);
+/* A key whose line is watched. */
+HOT bool offer_watched_here(recent_filter *f, uint64_t number, uint64_t hash, uint64_t value,
+                            cpu_kind cpu) {
+    tell(f, number, value);
+    bool seen =
+        offer_line(f, f->base.cells + number * LINE_BYTES, way_of_line(f, number), value, cpu);
     if (!seen && f->state.winner == SPAN_HOLD) seen = wait_again(f, hash);
     count_distinct(&f->state.keys, hash, !seen);
-    if (number < f->watched) CALL(watch, cpu, (f, number, hash, value, seen));
+    watch_here(f, number, hash, value, seen, cpu);
+    return seen;
+}
+
+NOT_HERE(bool, offer_watched, (recent_filter * f, uint64_t number, uint64_t hash, uint64_t value),
+         (f, number, hash, value, cpu))
+
+/* `may_count`: the key may be one of those that are kept for counting. */
+HOT bool offer_one(recent_filter *f, uint8_t *line, uint64_t number, uint64_t hash, uint64_t value,
+                   bool may_count, cpu_kind cpu) {
+    if (number < f->watched) return CALL(offer_watched, cpu, (f, number, hash, value));
+    bool seen = offer_line(f, line, way_in_use(f, (unsigned)f->state.winner), value, cpu);
+    if (f->state.winner == SPAN_HOLD && !seen) seen = wait_again(f, hash);
+    if (may_count & !seen) count_distinct(&f->state.keys, hash, true);
     return seen;
 }
 
@@ -1941,6 +2020,13 @@ HOT void ask_ahead(const uint8_t *cells, uint64_t lines, const weir_batch *batch
         __builtin_prefetch(cells + weir__scale(batch->hashes[j], lines) * LINE_BYTES, 1, 2);
 }
 
+/* The lines of the next keys, into the first cache: how one is to be changed follows from its first
+ * byte and is often guessed wrong, which is found out the sooner the nearer the byte is. */
+HOT void ask_near(const uint8_t *cells, uint64_t lines, const uint64_t *hashes, unsigned some) {
+    for (unsigned j = 0; j < some; j++)
+        __builtin_prefetch(cells + weir__scale(hashes[j], lines) * LINE_BYTES, 1, 3);
+}
+
 /* Cells are bytes, which may be anything to the compiler: what does not change while
  * they do is kept in variables of its own. */
 HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdicts, cpu_kind cpu) {
@@ -1948,12 +2034,20 @@ HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdi
     const uint64_t *hashes = batch->hashes, lines = f->lines;
     uint8_t *cells = base->cells;
     size_t seen = 0, count = batch->count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += AT_ONCE) {
+        unsigned some = count - i < AT_ONCE ? (unsigned)(count - i) : AT_ONCE;
         ask_ahead(cells, lines, batch, i);
-        uint64_t value, number = weir__part(hashes[i], lines, &value);
-        bool hit = offer_one(f, cells, number, hashes[i], value, cpu);
-        weir__mark_seen(verdicts, i, hit);
-        seen += hit;
+        ask_near(cells, lines, hashes + i, some);
+        unsigned may_count = find_small(hashes + i, some, f->state.keys.limit, cpu);
+        uint64_t hits = 0;
+        for (unsigned j = 0; j < some; j++) {
+            uint64_t hash = hashes[i + j], value, number = weir__part(hash, lines, &value);
+            uint64_t hit = offer_one(f, cells + number * LINE_BYTES, number, hash, value,
+                                     may_count >> j & 1, cpu);
+            hits |= hit << j;
+        }
+        verdicts[i / 64] |= hits << i % 64;
+        seen += (unsigned)__builtin_popcountll(hits);
     }
     return seen;
 }

@@ -51,6 +51,7 @@ HOT void put_word(uint8_t *line, unsigned k, uint64_t word) { store64(line + 8 *
 /* One number or the other. The compiler is kept from making a branch of it, where the
  * condition is hard to guess. */
 HOT uint64_t pick64(bool first, uint64_t a, uint64_t b) {
+    if (__builtin_constant_p(first)) return first ? a : b;
     uint64_t mask = -(uint64_t)first;
     __asm__("" : "+r"(mask));
     return b ^ (mask & (a ^ b));
@@ -65,7 +66,7 @@ HOT unsigned least(unsigned a, unsigned b) {
 /* Up to WIDTH_MAX bits anywhere: one load, moved back where it would leave the line. */
 HOT uint64_t get_bits(const uint8_t *line, unsigned at, unsigned count) {
     unsigned byte = least(at / 8, 56);
-    return load64(line + byte) >> (at - 8 * byte) & low_mask(count);
+    return load64(line + byte) >> (at - 8 * byte) & ((UINT64_C(1) << count) - 1);
 }
 HOT void put_bits(uint8_t *line, unsigned at, unsigned count, uint64_t value) {
     unsigned byte = least(at / 8, 56), shift = at - 8 * byte;

@@ -221,6 +221,14 @@ HOT uint64_t change_header(uint64_t word, unsigned out, unsigned in) {
     return (word & before) | (word & ~before) << 1 | UINT64_C(1) << in;
 }
 
+/* splice() where the header is one word, of which some bits are flipped besides. */
+HOT void splice_short(uint8_t *line, uint64_t flip, bool back, unsigned head, unsigned stop,
+                      unsigned low, unsigned high, unsigned width, uint64_t remainder,
+                      cpu_kind cpu) {
+    uint64_t word = get_word(line, 0), new = change_header(word, stop, head - back);
+    splice_body(line, word ^ new ^ flip, back, low, high, width, remainder, cpu);
+}
+
 /* The one change that a line knows: a 1 comes into the header at bit `head`, the
  * header bits from there up to `stop` move up by one; a remainder comes in at the
  * top of the body bits [low, high), and these move down by its width. Or `back`, with
@@ -229,8 +237,7 @@ HOT uint64_t change_header(uint64_t word, unsigned out, unsigned in) {
 HOT void splice(uint8_t *line, unsigned words, bool back, unsigned head, unsigned stop,
                 unsigned low, unsigned high, unsigned width, uint64_t remainder, cpu_kind cpu) {
     if (words == 1) {
-        uint64_t word = get_word(line, 0), new = change_header(word, stop, head - back);
-        splice_body(line, word ^ new, back, low, high, width, remainder, cpu);
+        splice_short(line, 0, back, head, stop, low, high, width, remainder, cpu);
     } else if (cpu == CPU_AVX512) {
         splice_wide(line, back, head, stop, low, high, width, remainder);
     } else if (cpu == CPU_AVX2) {
@@ -302,7 +309,8 @@ HOT unsigned select_in(const uint8_t *line, unsigned words, uint64_t first, uint
 
 HOT unsigned read_code(const uint8_t *line, const line_shape *shape) {
     unsigned byte = line[0], codes = 1u << shape->code_bits, code = byte & (codes - 1);
-    return pick((byte >= codes) & (code <= shape->shared.flat), codes, code);
+    if (code > shape->shared.flat) return code;
+    return byte == code ? code : codes;
 }
 HOT void write_code(uint8_t *line, const line_shape *shape, unsigned code) {
     unsigned mask = (1u << shape->code_bits) - 1;
@@ -410,6 +418,12 @@ HOT list_place find_list(const uint8_t *line, const line_shape *shape, unsigned 
                          unsigned list, cpu_kind cpu) {
     /* A list begins after as many 0s as there are lists before it. Count the code
      * bits as a 0 at their last place, so that list 0 is no exception. */
+    if (words == 1) {
+        uint64_t word = get_word(line, 0);
+        unsigned begin = select_one(~word >> (shape->code_bits - 1) | 1, list, cpu);
+        unsigned start = begin + shape->code_bits;
+        return (list_place){start, begin - list, (unsigned)__builtin_ctzll(~(word >> start))};
+    }
     uint64_t zeros =
         (~get_word(line, 0) & ~low_mask(shape->code_bits)) | UINT64_C(1) << (shape->code_bits - 1);
     unsigned head = select_in(line, words, zeros, UINT64_MAX, list, cpu) + 1;
@@ -456,7 +470,7 @@ HOT unsigned match_two(const uint8_t *line, const shared_form *form, unsigned fi
     if (form->in_pairs) {
         uint64_t two = get_bits(line, next, 2 * width);
         return (unsigned)is_same(two >> width, field) |
-               (unsigned)is_same(two & low_mask(width), field) << 1;
+               (unsigned)is_same(two & ((UINT64_C(1) << width) - 1), field) << 1;
     }
     return (unsigned)is_same(get_bits(line, place_in_body(first, width), width), field) |
            (unsigned)is_same(get_bits(line, next, width), field) << 1;
@@ -476,12 +490,19 @@ HOT unsigned find_remainder(const uint8_t *line, const shared_form *form, list_p
     return j < place.length ? j : place.length;
 }
 
-/* One more entry: `at` is its place in the line, `head` its list's header bit. */
+/* One more entry than n: `at` is its place in the line, `head` its list's header bit. Where the
+ * header is one word n changes with it: a byte of a line that was just stored is slow to load. */
 HOT void insert_entry(uint8_t *line, const line_shape *shape, unsigned words, unsigned n,
                       unsigned width, unsigned head, unsigned at, uint64_t remainder,
                       cpu_kind cpu) {
-    splice(line, words, false, head, shape->code_bits + shape->shared.lists + n,
-           LINE_BITS - n * width, LINE_BITS - at * width, width, remainder, cpu);
+    unsigned stop = shape->code_bits + shape->shared.lists + n;
+    unsigned low = LINE_BITS - n * width, high = LINE_BITS - at * width;
+    if (words == 1) {
+        splice_short(line, n ^ (n + 1), false, head, stop, low, high, width, remainder, cpu);
+        return;
+    }
+    splice(line, words, false, head, stop, low, high, width, remainder, cpu);
+    write_code(line, shape, n + 1);
 }
 
 /* Entry `out`, whose header bit is `bit`, goes; a new one comes in at `at`. */
@@ -736,14 +757,12 @@ FOR_AVX512 static inline bool offer_group_wide(uint8_t *at, int first, const ord
     __m512i shift =
         _mm512_add_epi64(_mm512_loadu_si512(form->lane_shift), _mm512_set1_epi64(first % 8));
     __m512i slots = _mm512_srlv_epi64(_mm512_permutexvar_epi8(bytes, line), shift);
-    slots = _mm512_and_si512(slots, _mm512_set1_epi64((long long)low_mask(form->bits)));
+    slots = _mm512_and_si512(slots, _mm512_set1_epi64((1LL << form->bits) - 1));
     unsigned match = _mm512_cmpeq_epi64_mask(slots, fresh) & ((1u << shape->slots) - 1);
     int bits = (int)form->bits, miss = -(match == 0);
     int from = first + bits * ((int)shape->enter & miss);
     int to = first + bits * (__builtin_ctz(match | 1u << (shape->slots - 1)) + 1);
-    __m512i new = wide_blend(line, wide_shift(line, bits, true), from, to);
-    new = wide_blend(new, wide_at(fingerprint, from), from, from + bits);
-    _mm512_storeu_si512(at, new);
+    _mm512_storeu_si512(at, wide_enter(line, from, to, bits, fingerprint));
     return match != 0;
 }
 #else

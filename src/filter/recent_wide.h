@@ -18,8 +18,8 @@
 /* The whole line in one register: bits from `place` on, and a value at `place`. */
 FOR_AVX512 static inline __m512i wide_from(int place) {
     const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
-    __m512i x = _mm512_sub_epi64(_mm512_set1_epi64(place), base);
-    return _mm512_sllv_epi64(_mm512_set1_epi64(-1), _mm512_max_epi64(x, _mm512_setzero_si512()));
+    __m512i x = _mm512_subs_epu16(_mm512_set1_epi64(place), base); /* 0 in the words above */
+    return _mm512_sllv_epi64(_mm512_set1_epi64(-1), x);
 }
 FOR_AVX512 static inline __m512i wide_at(uint64_t value, int place) {
     const __m512i base = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
@@ -39,6 +39,18 @@ FOR_AVX512 static inline __m512i wide_shift(__m512i line, int places, bool up) {
     __m512i lower = _mm512_shrdv_epi64(line, _mm512_alignr_epi64(zero, line, 1), by);
     return _mm512_mask_mov_epi64(lower, (__mmask8)-up, higher);
 }
+/* A value turned to its place in a word: that is right in all words, as far as it is in them. */
+FOR_AVX512 static inline __m512i wide_turned(uint64_t value, unsigned place) {
+    return _mm512_set1_epi64((long long)(value << place % 64 | value >> (-place % 64)));
+}
+/* Bits [from, to) move up by `width`, and a value comes in below them. */
+FOR_AVX512 static inline __m512i wide_enter(__m512i line, int from, int to, int width,
+                                            uint64_t value) {
+    __m512i moved = wide_shift(line, width, true), above = wide_from(from + width);
+    __m512i new = wide_turned(value, (unsigned)from);
+    new = _mm512_ternarylogic_epi64(above, moved, new, 0xca); /* above ? moved : new */
+    return wide_blend(line, new, from, to);
+}
 FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, unsigned head, unsigned stop,
                                           unsigned low, unsigned high, unsigned width,
                                           uint64_t remainder) {
@@ -51,13 +63,17 @@ FOR_AVX512 static inline void splice_wide(uint8_t *at, bool back, unsigned head,
     new = wide_blend(new, wide_at(remainder, place), place, place + (int)width);
     _mm512_storeu_si512(at, _mm512_or_si512(new, wide_at(1, (int)head - back)));
 }
-/* The body alone, */
+/* The body alone: a remainder comes in at one end of the bits that change, [from, to), and the
+ * others move towards the other end. */
 FOR_AVX512 static inline __m512i wide_splice(__m512i line, bool back, unsigned low, unsigned high,
                                              unsigned width, uint64_t remainder) {
-    __m512i body = wide_shift(line, (int)width, back);
-    int moved = (int)pick(back, width, -width), place = (int)pick(back, low, high - width);
-    __m512i new = wide_blend(line, body, (int)low + moved, (int)high + moved);
-    return wide_blend(new, wide_at(remainder, place), place, place + (int)width);
+    unsigned from = low - pick(back, 0, width), to = high + pick(back, width, 0);
+    unsigned border = pick(back, low + width, high - width), place = pick(back, low, border);
+    __m512i body = wide_shift(line, (int)width, back), above = wide_from((int)border);
+    __m512i new = wide_turned(remainder, place);
+    if (back) new = _mm512_ternarylogic_epi64(above, body, new, 0xca); /* above ? body : new */
+    else new = _mm512_ternarylogic_epi64(above, new, body, 0xca);
+    return wide_blend(line, new, (int)from, (int)to);
 }
 /* with some bits of the first word flipped, */
 FOR_AVX512 static inline void splice_body_wide(uint8_t *at, uint64_t flip, bool back, unsigned low,

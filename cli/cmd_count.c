@@ -334,7 +334,7 @@ static int set_option(count_settings *s, count_words *w, int id, const char *val
         return value_rate("--confidence", value, &rate);
     case C_SEED:
         s->seed = value;
-        break;
+        return value_seed("--seed", value, &size);
     default:
         return set_running(s, w, id, value);
     }

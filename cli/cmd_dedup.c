@@ -219,8 +219,9 @@ static int settle_filter(dedup_settings *s, const dedup_words *w) {
         {"--window", spec_window_option(w->filter ? w->filter : ""), s->window},
     };
     weir_error err;
-    uint64_t size;
+    uint64_t size, seed;
     double rate;
+    if (w->seed && value_seed("--seed", w->seed, &seed) != EXIT_DONE) return EXIT_TROUBLE;
     if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
     if (w->fpr && value_rate("--fpr", w->fpr, &rate) != EXIT_DONE) return EXIT_TROUBLE;
     s->kind_given = w->filter != NULL;

@@ -10,6 +10,7 @@
 #include "opts.h"
 #include "progress.h"
 #include "reading.h"
+#include "values.h"
 
 enum {
     LAB_FULL = 1,
@@ -166,7 +167,7 @@ static int take_option(lab_call *call, int id, const char *value) {
         call->json = true;
         break;
     case LAB_SEED:
-        code = parse_number("seed", value, 0, UINT64_MAX, &call->stream.seed);
+        code = value_seed("--seed", value, &call->stream.seed);
         break;
     case LAB_COUNT:
         code = parse_number("count", value, 1, UINT64_MAX, &call->stream.limit);

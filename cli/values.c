@@ -25,6 +25,11 @@ int value_number(const char *flag, const char *text, uint64_t low, uint64_t high
     return cli_error("%s cannot be '%s'; it goes from %s to %s", flag, text, a, b);
 }
 
+int value_seed(const char *flag, const char *text, uint64_t *value) {
+    weir_error err;
+    return weir_parse_seed(text, value, &err) == WEIR_OK ? EXIT_DONE : value_bad(flag, &err);
+}
+
 int value_rate(const char *flag, const char *text, double *value) {
     weir_error err;
     if (weir_parse_rate(text, value, &err) != WEIR_OK) return value_bad(flag, &err);

@@ -11,6 +11,7 @@
 int value_bad(const char *flag, const weir_error *err);
 int value_number(const char *flag, const char *text, uint64_t low, uint64_t high, bool is_size,
                  uint64_t *value);
+int value_seed(const char *flag, const char *text, uint64_t *value);
 int value_rate(const char *flag, const char *text, double *value); /* between 0 and 1 */
 int value_span(const char *flag, const char *text, int64_t low, int64_t *value);
 

@@ -290,7 +290,7 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         return value_number("--list", value, 1, 1000, false, &s->list);
     case P_TMP:
         s->folder = value;
-        break;
+        return value_folder("--tmp", value);
     case P_SAVE:
         s->save = value;
         break;

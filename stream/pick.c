@@ -158,6 +158,7 @@ const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t
         .batch = *batch,
     };
     block.batch.count = 1;
+    if (i > 0) block.batch.first_offset += batch->offsets[i] - batch->offsets[0];
     block.batch.status = NULL;
     block.batch.open_end = batch->open_end && i + 1 == batch->count;
     if (!stream__keys(&picker->keyer, &block) || !picker->seen) return NULL;

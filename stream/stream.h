@@ -366,7 +366,7 @@ stream_status stream_write_records(stream_writer *writer, const stream_batch *ba
  *   lines, tsv  a column N or S and a tab
  *   csv         a column N or S and a comma
  *   json        a first field, {"verdict":"N",...}; a value that is no object
- *               becomes {"verdict":"N","value":...}; a blank line stays
+ *               becomes {"verdict":"N","value":...}, a blank line {"verdict":"N"}
  *   fixed:n     a byte N or S: records of n + 1 bytes
  *   len32       a byte N or S at the head of the payload, counted in the length
  *

@@ -234,9 +234,7 @@ mkfifo slow; (cat big.csv; cat big.csv; sleep 20) >slow & feeder=$!
 sleep 1; kill -TERM $pid; wait $pid; is term-code 143 $?
 is term-clean "" "$(ls -A tmp)"
 kill $feeder 2>/dev/null; wait 2>/dev/null
-export TMPDIR=$PWD/nowhere
-trouble_like tmp "pairs: cannot make a temporary file in '*nowhere'*" pairs self --format csv -c 1,2,3,4 -m 512K -q big.csv
-unset TMPDIR
+TMPDIR=$PWD/nowhere trouble_like tmp "pairs: cannot make a temporary file in '*nowhere'*" pairs self --format csv -c 1,2,3,4 -m 512K -q big.csv
 
 # a figure
 run pairs self "${c[@]}" -s 4 --plot f.svg t.csv; is plot-code 0 $rc; is plot '<svg' "$(grep -o '<svg' f.svg | head -1)"

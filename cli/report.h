@@ -14,11 +14,12 @@ typedef struct {
     uint64_t records;
     uint64_t new_records;
     uint64_t seen;
-    uint64_t missing;  /* without the key */
-    uint64_t bad;      /* malformed */
-    uint64_t late;     /* older than --lateness allows */
-    uint64_t passed;   /* of missing, bad and late: let through unjudged */
-    uint64_t bytes_in; /* after decompression */
+    uint64_t missing;    /* without the key */
+    uint64_t unweighted; /* weir count: of these, without the weight */
+    uint64_t bad;        /* malformed */
+    uint64_t late;       /* older than --lateness allows */
+    uint64_t passed;     /* of missing, bad and late: let through unjudged */
+    uint64_t bytes_in;   /* after decompression */
 } run_counts;
 
 typedef struct {

@@ -64,6 +64,7 @@ static void mark_reason(const stream_keyer *k, stream_block *block, size_t i, st
         STREAM_REASON_LIST(STREAM_REASON_STATUS)
 #undef STREAM_REASON_STATUS
     };
+    block->batch.no_number += reason == REASON_NO_VALUE;
     mark(k, block, i, statuses[reason], reason, where);
 }
 
@@ -537,6 +538,8 @@ bool stream__keys(stream_keyer *k, stream_block *block) {
     size_t last = block->count - 1;
     if (done && block->open_quote && !(block->header && last == 0)) {
         b->missing -= b->status && b->status[last] == STREAM_MISSING;
+        b->no_number -= b->status && b->status[last] == STREAM_MISSING &&
+                        block->reason[last] == REASON_NO_VALUE;
         b->bad -= b->status && b->status[last] == STREAM_BAD;
         mark_reason(k, block, last, REASON_OPEN_QUOTE, 0);
     }

@@ -467,7 +467,8 @@ static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsi
         where = parts[label_part(plan)].start;
         reason = json_label(k, text, parts[label_part(plan)], &block->labels[i]);
     }
-    if (!reason && plan->by_parts) reason = json_key(k, text, parts, words_of(k, block, i));
+    if (!reason && !blank && plan->by_parts)
+        reason = json_key(k, text, parts, words_of(k, block, i));
     else if (!reason) reason = hash_single(k, text + from, to - from, words_of(k, block, i));
     if (reason == REASON_MEMORY) return false;
     const unsigned char *record = block->memory + block->ends[i]; /* a mark may be before `from` */

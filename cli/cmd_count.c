@@ -17,6 +17,7 @@ enum {
     C_TOP = 1,
     C_ABOVE,
     C_QUERY,
+    C_QUERY_FILE,
     C_DISTINCT,
     C_SELF_JOIN,
     C_JOIN,
@@ -60,10 +61,11 @@ static const opt_entry count_table[] = {
      "`--memory` that is too small, or negative weights. Some that are a little below may be in "
      "the list."},
     {C_QUERY, "query", 'Q', OPT_VALUE, "KEY", NULL, NULL, G_QUESTIONS, true,
-     "How often KEY came by; or each line of a file KEY.",
-     "If there is a file of that name its lines are the keys. For a --key of several columns "
-     "write a row of them, for a JSON path the JSON value (or the bare string), for several an "
-     "array. May be given up to 64 times."},
+     "How often KEY came by.",
+     "For a --key of several columns write a row of them, for a JSON path the JSON value (or the "
+     "bare string, if it is not a value), for several an array. May be given up to 64 times."},
+    {C_QUERY_FILE, "query-file", 0, OPT_VALUE, "FILE", NULL, NULL, G_QUESTIONS, false,
+     "How often each line of FILE came by.", "Each is a key as for `--query`."},
     {C_DISTINCT, "distinct", 'd', OPT_FLAG, NULL, NULL, NULL, G_QUESTIONS, true,
      "How many different keys.", NULL},
     {C_SELF_JOIN, "self-join", 0, OPT_FLAG, NULL, NULL, NULL, G_QUESTIONS, false,
@@ -245,6 +247,8 @@ static int set_question(count_settings *s, int id, const char *value) {
     case C_ABOVE:
         return value_rate("--above", value, &s->above);
     case C_QUERY:
+    case C_QUERY_FILE:
+        if (s->query_count < ASK_MOST) s->query_is_file[s->query_count] = id == C_QUERY_FILE;
         return add_word("--query", s->queries, &s->query_count, value);
     case C_DISTINCT:
         s->distinct = true;
@@ -334,7 +338,7 @@ static int set_option(count_settings *s, count_words *w, int id, const char *val
         return value_rate("--confidence", value, &rate);
     case C_SEED:
         s->seed = value;
-        break;
+        return value_seed("--seed", value, &size);
     default:
         return set_running(s, w, id, value);
     }
@@ -417,6 +421,7 @@ static int check_output(count_settings *s, const count_words *w) {
 
 static int settle(count_settings *s, const count_words *w) {
     if (!asks_counts(s) && !asks_integers(s) && !s->distinct && !s->sample) {
+        s->usual = true;
         s->top = 10;
         s->distinct = !s->decay;
         if (s->state) count_set_usual(s);
@@ -490,7 +495,8 @@ static const opt_section count_sections[] = {
      "`--json` prints one object on one line; with `--group` one for each group, with `--every` "
      "one each time. Its keys stay; others may be added.\n"
      "\n"
-     "= version, records, missing, bad, total, memory\nrecords read, without key and malformed; "
+     "= version, records, missing, unweighted, bad, total, memory\nrecords read, without key or "
+     "weight, of these without weight, and malformed; "
      "the sum of the weights; bytes of the sketches\n\n"
      "= group\nin place of `records`, `missing` and `bad`: the value of the group, `null` for the "
      "rest\n\n"
@@ -500,7 +506,8 @@ static const opt_section count_sections[] = {
      "= query, range, quantile, sample\narrays\n\n"
      "= distinct, self_join, join, common\nobjects\n\n"
      "An element has `key`, `count` (or `value`), `low`, `high`, `share` and with `--exact` "
-     "`true`. A key that is not UTF-8 has its bytes in `key_hex`; `cut` says that a key was "
+     "`true`. A key by a JSON path is the value, of several paths an array; any other key is a "
+     "string. A key that is not UTF-8 has its bytes in `key_hex`; `cut` says that a key was "
      "longer than what is kept of it."},
     {"CSV", "A first row names the columns: `answer` (top, above, query, ...), `key`, `value`, "
             "`low`, `high`, `share`, `true`. With `--group` a column `group` comes before, with "

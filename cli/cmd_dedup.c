@@ -51,7 +51,8 @@ static const opt_entry dedup_table[] = {
      "= new\nrecords seen for the first time\n\n"
      "= seen\nthe repeats\n\n"
      "= all\nevery record, marked N or S: a first column in lines (with a tab), CSV and TSV; a "
-     "first field \"verdict\" in JSON; a first byte in binary records\n\n"
+     "first field \"verdict\" in JSON, whose blank lines are records and get an object of the "
+     "verdict alone; a first byte in binary records\n\n"
      "= verdicts\nonly N or S, one a line"},
     {D_COMPRESS, "compress", 0, OPT_VALUE, "HOW", "none|gzip|zstd", "none", G_OUTPUT, false,
      "Compress the output: `none`, `gzip` or `zstd`.", NULL},
@@ -219,8 +220,9 @@ static int settle_filter(dedup_settings *s, const dedup_words *w) {
         {"--window", spec_window_option(w->filter ? w->filter : ""), s->window},
     };
     weir_error err;
-    uint64_t size;
+    uint64_t size, seed;
     double rate;
+    if (w->seed && value_seed("--seed", w->seed, &seed) != EXIT_DONE) return EXIT_TROUBLE;
     if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
     if (w->fpr && value_rate("--fpr", w->fpr, &rate) != EXIT_DONE) return EXIT_TROUBLE;
     s->kind_given = w->filter != NULL;

@@ -98,7 +98,7 @@ static void filter_text(const weir_filter *filter) {
     printf("  %-15s %llu (%.2f%%)\n", "seen", (unsigned long long)info.seen,
            info.offered ? 100.0 * (double)info.seen / (double)info.offered : 0);
     printf("  %-15s %s, %.1f%% full%s\n", "memory", weir_print_size(a, info.memory),
-           100 * info.fill, info.overfull ? ", forgetting" : ", nothing forgotten");
+           100 * info.fill, report_fullness(&info));
     printf("  %-15s at most %s; by the fill %s now\n", "false pos.",
            weir_print_rate(a, info.fpr_bound), weir_print_rate(b, info.fpr_now));
     weir_filter_details(filter, detail_text, NULL);

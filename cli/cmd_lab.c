@@ -10,6 +10,8 @@
 #include "opts.h"
 #include "progress.h"
 #include "reading.h"
+#include "stopping.h"
+#include "values.h"
 
 enum {
     LAB_FULL = 1,
@@ -36,20 +38,6 @@ typedef struct {
     progress_mode progress;
 } lab_call;
 
-static volatile sig_atomic_t stop_signal;
-
-static void on_signal(int number) {
-    if (stop_signal) _Exit(128 + number); /* asked twice: at once */
-    stop_signal = number;
-}
-
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 /* --- what a session calls ------------------------------------------------------------ */
 
 static void show_progress(void *context, const char *what, uint64_t done, uint64_t total) {
@@ -69,7 +57,7 @@ static void show_line(void *context, const char *line) {
 static int end_by_signal(const lab_call *call) {
     cli_warn("stopped; what was done is in '%s', and the same command goes on from there",
              call->session.out);
-    return 128 + stop_signal;
+    return 128 + stopping_signal;
 }
 
 static int run_experiments(lab_call *call, int count, char **names) {
@@ -114,7 +102,7 @@ static int write_stream(lab_call *call, int count, char **operands) {
     call->stream.spec = operands[0];
     weir_status status = lab_write_stream(&call->session, &call->stream, &err);
     progress_clear();
-    if (stop_signal) return 128 + stop_signal;
+    if (stopping_signal) return 128 + stopping_signal;
     return status ? cli_error("%s", err.message) : cli_finish_stdout();
 }
 
@@ -166,7 +154,7 @@ static int take_option(lab_call *call, int id, const char *value) {
         call->json = true;
         break;
     case LAB_SEED:
-        code = parse_number("seed", value, 0, UINT64_MAX, &call->stream.seed);
+        code = value_seed("--seed", value, &call->stream.seed);
         break;
     case LAB_COUNT:
         code = parse_number("count", value, 1, UINT64_MAX, &call->stream.limit);
@@ -195,7 +183,7 @@ static int run_lab(int argc, char **argv) {
     opt_parser parser;
     lab_call call = {.stream = {.seed = 1, .memory = 256 << 20}, .from = reading_defaults()};
     call.session = (lab_session){.out = "lab-results",
-                                 .stop = &stop_signal,
+                                 .stop = &stopping_signal,
                                  .progress = show_progress,
                                  .warn = show_line,
                                  .context = &call};
@@ -211,7 +199,8 @@ static int run_lab(int argc, char **argv) {
     if (call.reads && action != 3)
         return cli_error(
             "the options of records and keys go with 'weir lab stream file:path=FILE'");
-    catch_signals();
+    stopping_catch(NULL);
+    signal(SIGPIPE, SIG_DFL); /* a stream ends quietly with its reader */
     switch (action) {
     case 0:
         return list(&call, parser.operands - 1);

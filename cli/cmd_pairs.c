@@ -285,12 +285,12 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         break;
     case P_SEED:
         s->seeded = true;
-        return value_number("--seed", value, 0, UINT64_MAX, false, &s->seed);
+        return value_seed("--seed", value, &s->seed);
     case P_LIST:
         return value_number("--list", value, 1, 1000, false, &s->list);
     case P_TMP:
         s->folder = value;
-        break;
+        return value_folder("--tmp", value);
     case P_SAVE:
         s->save = value;
         break;

@@ -52,8 +52,19 @@ static void bash_option_values(const opt_command *command) {
     }
 }
 
+/* What can be explained, which no table names as actions. */
+static void put_topics(void) {
+    put_command_names(' ');
+    fputs(" filters", stdout);
+}
+
 /* Until one of them has been given. */
 static void bash_actions(const opt_command *command) {
+    if (command == &cmd_help) {
+        fputs("      actions='", stdout);
+        put_topics();
+        puts("'");
+    }
     if (!command->actions) return;
     fputs("      actions='", stdout);
     put_joined(command->actions, ' ');
@@ -84,12 +95,8 @@ static void bash_print(void) {
     fputs("    COMPREPLY=($(compgen -W '", stdout);
     put_command_names(' ');
     puts(" --help --version' -- \"$cur\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in");
-    for (size_t i = 0; cli_commands[i]; i++)
-        if (cli_commands[i] != &cmd_help) bash_command(cli_commands[i]);
-    fputs("    help) COMPREPLY=($(compgen -W '", stdout);
-    put_command_names(' ');
-    puts(" filters' -- \"$cur\")); return;;\n"
-         "  esac\n"
+    for (size_t i = 0; cli_commands[i]; i++) bash_command(cli_commands[i]);
+    puts("  esac\n"
          "  if [[ $cur == -* ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
          "  elif [[ $actions ]]; then\n"
@@ -150,6 +157,12 @@ static void zsh_option(const opt_entry *o) {
 }
 
 static void zsh_operands(const opt_command *command) {
+    if (command == &cmd_help) {
+        fputs("        '1:topic:(", stdout);
+        put_topics();
+        puts(")';;");
+        return;
+    }
     if (command->actions) {
         fputs("        '1:action:(", stdout);
         put_joined(command->actions, ' ');
@@ -168,14 +181,11 @@ static void zsh_print(void) {
     puts("    )\n    _describe command commands\n    return\n  fi\n"
          "  local command=$words[2]\n  shift words\n  ((CURRENT--))\n  case $command in");
     for (size_t i = 0; cli_commands[i]; i++) {
-        if (cli_commands[i] == &cmd_help) continue;
         printf("    %s)\n      _arguments -s \\\n", cli_commands[i]->name);
         for (const opt_entry *o = cli_commands[i]->options; o->name; o++) zsh_option(o);
         zsh_operands(cli_commands[i]);
     }
-    fputs("    help) compadd filters ", stdout);
-    put_command_names(' ');
-    puts(";;\n  esac\n}\n_weir \"$@\"");
+    puts("  esac\n}\n_weir \"$@\"");
 }
 
 /* --- fish -------------------------------------------------------------------------- */
@@ -233,10 +243,10 @@ static void fish_print(void) {
         putchar('\n');
         fish_actions(cli_commands[i]);
         for (const opt_entry *o = cli_commands[i]->options; o->name; o++)
-            if (cli_commands[i] != &cmd_help) fish_option(cli_commands[i], o);
+            fish_option(cli_commands[i], o);
     }
-    fputs("complete -c weir -n '__fish_seen_subcommand_from help' -f -a 'filters ", stdout);
-    put_command_names(' ');
+    fputs("complete -c weir -n '__fish_seen_subcommand_from help' -f -a '", stdout);
+    put_topics();
     puts("'");
 }
 

@@ -37,11 +37,13 @@ typedef struct {
     reading from;
 
     /* questions */
-    size_t top;   /* 0: not asked */
-    double above; /* 0: not asked */
-    const char *queries[ASK_MOST];
+    size_t top;                    /* 0: not asked */
+    double above;                  /* 0: not asked */
+    const char *queries[ASK_MOST]; /* keys, or files of them: */
+    bool query_is_file[ASK_MOST];
     size_t query_count;
     bool distinct, self_join;
+    bool usual;       /* nothing was asked, and these are the usual questions */
     const char *join; /* a file, or NULL */
     count_range ranges[ASK_MOST];
     size_t range_count;
@@ -115,6 +117,7 @@ const char *count_part_name(count_part part);
 /* Save to and load from a state file. A file that does not fit is refused. */
 typedef struct {
     uint64_t records, missing, bad;
+    uint64_t unweighted; /* of the missing: without their weight */
 } count_totals;
 typedef struct count_groups count_groups;
 int count_set_save(const count_set *set, const count_settings *settings, const count_totals *totals,

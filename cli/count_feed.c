@@ -104,7 +104,8 @@ static void stop_at(feeder *f, uint32_t place, const char *why) {
     const stream_batch *b = f->batch;
     note_trouble(f, place);
     snprintf(f->message, sizeof f->message, "record %llu of '%s': %s",
-             (unsigned long long)b->first_record + place, b->file, why);
+             (unsigned long long)b->first_record + place,
+             strcmp(b->file, "-") ? b->file : "standard input", why);
 }
 
 /* The integer that a key is; false if it is none. */
@@ -129,7 +130,8 @@ static bool integer_of(const char *key, size_t length, int64_t *value) {
 static bool take_integer(feeder *f, uint32_t place, int64_t *value) {
     size_t length = 0;
     const char *key = stream_pick(f->picker, f->batch, place, &length);
-    if (key && integer_of(key, length, value)) return true;
+    bool quoted = key && f->batch->format == STREAM_JSON && length > 2 && *key == '"';
+    if (key && integer_of(key + quoted, length - 2 * quoted, value)) return true;
     if (f->feed->settings->from.on_bad != DO_FAIL) {
         f->totals.bad++;
         return false;
@@ -175,15 +177,33 @@ static const void *key_in_place(void *context, size_t i, size_t *length) {
     return key ? key : "";
 }
 
+/* Why a part refuses an update: of one that takes back, in the words of the command line. */
+static void refuse(feeder *f, const weir_updates *u, count_part part, const weir_error *err) {
+    const count_settings *s = f->feed->settings;
+    size_t at = err->offset >= 0 && (size_t)err->offset < u->count ? (size_t)err->offset : 0;
+    uint32_t place = u->key == key_of ? f->places[at] : (uint32_t)at;
+    double weight = f->feed->weighs ? f->batch->numbers[place] : 1;
+    char why[256];
+    if (weight < 0 && part == PART_DISTINCT)
+        snprintf(why, sizeof why,
+                 "its weight %g takes back, which the number of different keys cannot; %s", weight,
+                 s->usual ? "ask for a list alone, such as --top 10" : "leave out --distinct");
+    else if (weight < 0 && part == PART_KEYS && s->conservative)
+        snprintf(why, sizeof why,
+                 "its weight %g takes back, which --estimator mi cannot; use another, such as agms",
+                 weight);
+    else snprintf(why, sizeof why, "%.250s", err->message);
+    stop_at(f, place, why);
+}
+
 static void add_to(feeder *f, count_set *set, const weir_updates *all) {
     weir_error err;
     for (int i = 0; i < PARTS && f->trouble == UINT32_MAX; i++) {
         weir_updates u = *all;
         if (!set->part[i]) continue;
         if (i == PART_SAMPLE) u.weights = NULL, u.fractions = NULL;
-        if (weir_sketch_add_batch(set->part[i], &u, &err) == WEIR_OK) continue;
-        size_t at = err.offset >= 0 && (size_t)err.offset < u.count ? (size_t)err.offset : 0;
-        stop_at(f, u.key == key_of ? f->places[at] : (uint32_t)at, err.message);
+        if (weir_sketch_add_batch(set->part[i], &u, &err) != WEIR_OK)
+            refuse(f, &u, (count_part)i, &err);
     }
 }
 
@@ -318,6 +338,7 @@ static void check_batch(feeder *f, const stream_reader *reader) {
     f->totals.records += b->count - header;
     if (!b->status) return;
     f->totals.missing += b->missing;
+    f->totals.unweighted += b->no_number;
     f->totals.bad += b->bad;
     look_for_bad(f, reader);
     for (unsigned i = 0; i < f->feed->threads && header && f->trouble == UINT32_MAX; i++) {
@@ -364,6 +385,7 @@ static int hear(count_feed *feed, count_totals *totals) {
         feeder *f = &feed->feeders[i];
         totals->records += f->totals.records;
         totals->missing += f->totals.missing;
+        totals->unweighted += f->totals.unweighted;
         totals->bad += f->totals.bad;
         f->totals = (count_totals){0};
         if (f->trouble == UINT32_MAX) continue;

@@ -97,6 +97,14 @@ static void json_key(FILE *out, const char *name, const char *key, size_t length
     fputc('"', out);
 }
 
+/* Keys that are picked from JSON are values; they are printed as such. */
+static bool is_value(const count_report *r, answer_kind kind, const count_row *row) {
+    bool picked = r->settings->from.in.format == STREAM_JSON && r->settings->from.in.key;
+    bool of_records = is_list(kind) || kind == ANSWER_QUERY || kind == ANSWER_SAMPLE;
+    return picked && of_records && !row->cut && is_utf8(row->key, row->length) &&
+           stream_reads_as_json(row->key, row->length);
+}
+
 static void csv_key(FILE *out, const char *key, size_t length) {
     bool plain = true;
     for (size_t i = 0; i < length; i++) plain &= !strchr(",\"\r\n", key[i]) || !key[i];
@@ -253,7 +261,10 @@ static void heading(const count_report *r) {
     }
     printf("%-18s %15s", "records", number(a, r, (double)r->totals.records));
     if (r->total != (double)r->totals.records) printf("   %s in all", number(b, r, r->total));
-    if (r->totals.missing) printf("   %s without key", number(b, r, (double)r->totals.missing));
+    uint64_t keyless = r->totals.missing - r->totals.unweighted;
+    if (keyless) printf("   %s without key", number(b, r, (double)keyless));
+    if (r->totals.unweighted)
+        printf("   %s without weight", number(b, r, (double)r->totals.unweighted));
     if (r->totals.bad) printf("   %s malformed", number(b, r, (double)r->totals.bad));
     putchar('\n');
 }
@@ -287,7 +298,8 @@ static void json_row(const count_report *r, answer_kind kind, const count_row *r
     bool keyed = has_share(kind) || kind == ANSWER_QUANTILE || kind == ANSWER_SAMPLE;
     char a[48], b[48], c[48];
     putchar('{');
-    if (keyed) json_key(stdout, "key", row->key, row->length);
+    if (keyed && is_value(r, kind, row)) printf("\"key\":%.*s", (int)row->length, row->key);
+    else if (keyed) json_key(stdout, "key", row->key, row->length);
     if (row->cut) fputs(",\"cut\":true", stdout);
     if (kind != ANSWER_SAMPLE) {
         printf("%s\"%s\":%s,\"low\":%s,\"high\":%s", keyed ? "," : "",
@@ -336,9 +348,9 @@ static void print_json(const count_report *r) {
     }
     if (r->grouped && !r->group) fputs(",\"group\":null", stdout);
     if (!r->grouped)
-        printf(",\"records\":%llu,\"missing\":%llu,\"bad\":%llu",
+        printf(",\"records\":%llu,\"missing\":%llu,\"unweighted\":%llu,\"bad\":%llu",
                (unsigned long long)r->totals.records, (unsigned long long)r->totals.missing,
-               (unsigned long long)r->totals.bad);
+               (unsigned long long)r->totals.unweighted, (unsigned long long)r->totals.bad);
     json_number("total", r->total);
     printf(",\"memory\":%llu", (unsigned long long)r->memory);
     for (int k = 0; k < ANSWERS; k++)

@@ -1,6 +1,6 @@
 /* count_query.c - keys that are asked for, hashed as the keys of records are.
  *
- * A word of --query is the name of a file whose lines are keys, or else a key itself. A
+ * A word of --query is a key, of --query-file the name of a file whose lines are keys. A
  * key is written as the record's parts would be: for one column its value, for several
  * a row of them (CSV or TSV); for JSON paths a value (what is no JSON is taken as a
  * string), or an array of them. The keys are made into records and read by the reader
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "count.h"
+#include "report.h"
 
 typedef struct {
     count_key *keys;
@@ -76,17 +76,25 @@ static unsigned parts_of(const char *key) {
 }
 
 static void put_json(FILE *out, const char *text, bool as_string) {
-    if (!as_string) {
-        fprintf(out, "{\"k\":%s}", text);
-        return;
-    }
-    fputs("{\"k\":\"", out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') fputc('\\', out);
-        if ((unsigned char)*text < 32) fprintf(out, "\\u%04x", *text);
-        else fputc(*text, out);
-    }
-    fputs("\"}", out);
+    fputs("{\"k\":", out);
+    if (as_string) report_json_string(out, text);
+    else fputs(text, out);
+    fputc('}', out);
+}
+
+/* A key that was taken for a string and yet looks like a value is shown as the string it is. */
+static int show_as_string(count_key *key) {
+    char *text = NULL;
+    size_t length = 0;
+    if (!stream_reads_as_json(key->text, key->length)) return EXIT_DONE;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return cli_error("out of memory");
+    report_json_string(out, key->text);
+    if (fclose(out) || !text) return cli_error("out of memory");
+    free(key->text);
+    key->text = text;
+    key->length = length;
+    return EXIT_DONE;
 }
 
 /* A single column is a value, not a row: quote it. */
@@ -181,8 +189,10 @@ static int hash_keys(key_list *list, const stream_options *from, const weir_sket
         bool alone_bad = false;
         bool json = from->format == STREAM_JSON && from->key;
         code = hash_as_records(list, i, 1, from, hasher, false, &alone_bad);
-        if (code == EXIT_DONE && alone_bad && json && parts_of(from->key) == 1)
+        if (code == EXIT_DONE && alone_bad && json && parts_of(from->key) == 1) {
             code = hash_as_records(list, i, 1, from, hasher, true, &alone_bad);
+            if (code == EXIT_DONE && !alone_bad) code = show_as_string(&list->keys[i]);
+        }
         if (code == EXIT_DONE && alone_bad)
             code = cli_error("--query: '%.200s' is not a key of this --format and --key",
                              list->keys[i].text);
@@ -195,10 +205,8 @@ int count_keys_read(count_key **keys, size_t *count, const count_settings *s,
     key_list list = {0};
     int code = EXIT_DONE;
     for (size_t i = 0; i < s->query_count && code == EXIT_DONE; i++) {
-        struct stat there;
-        bool is_file = !stat(s->queries[i], &there) && !S_ISDIR(there.st_mode);
-        code = is_file ? add_file(&list, s->queries[i], s->from.in.terminator)
-                       : add_key(&list, s->queries[i], strlen(s->queries[i]));
+        code = s->query_is_file[i] ? add_file(&list, s->queries[i], s->from.in.terminator)
+                                   : add_key(&list, s->queries[i], strlen(s->queries[i]));
     }
     if (code == EXIT_DONE && list.count) code = hash_keys(&list, &s->from.in, hasher);
     *keys = list.keys;

@@ -180,6 +180,18 @@ static int wrap_window(char *spec, const count_settings *s) {
     return EXIT_DONE;
 }
 
+/* Whether sketches of that spec can count in fractions. */
+static bool has_counter(const char *spec) {
+    const weir_kind *kind;
+    size_t length = strcspn(spec, ":");
+    for (size_t i = 0; (kind = weir_sketch_kind(i)); i++) {
+        if (strlen(kind->name) != length || memcmp(kind->name, spec, length) != 0) continue;
+        for (const weir_option *o = kind->options; o && o->name; o++)
+            if (!strcmp(o->name, "counter")) return true;
+    }
+    return false;
+}
+
 static int finish_spec(char *spec, const count_settings *s, count_part part, bool alone) {
     bool sized = counts_weights(part) || (alone && part == PART_DISTINCT);
     bool weighs = counts_weights(part) && s->from.in.number_field;
@@ -188,7 +200,8 @@ static int finish_spec(char *spec, const count_settings *s, count_part part, boo
     if (code == EXIT_DONE && sized) code = put(spec, "--confidence", "confidence", s->confidence);
     if (code == EXIT_DONE && part == PART_KEYS && s->conservative)
         code = put(spec, "--estimator", "update", "conservative");
-    if (code == EXIT_DONE && weighs && !spec_get(spec, "counter", own, sizeof own))
+    if (code == EXIT_DONE && weighs && has_counter(spec) &&
+        !spec_get(spec, "counter", own, sizeof own))
         code = put(spec, "--weight", "counter", s->conservative ? "64" : "real");
     if (code == EXIT_DONE && (part == PART_KEYS || part == PART_SIGNED))
         code = put(spec, "--decay", "decay", s->decay);
@@ -338,8 +351,10 @@ int count_set_save(const count_set *set, const count_settings *s, const count_to
     weir_snapshot *snapshot;
     weir_error err;
     size_t length, groups_length = 0;
-    run_counts counts = {
-        .records = totals->records, .missing = totals->missing, .bad = totals->bad};
+    run_counts counts = {.records = totals->records,
+                         .missing = totals->missing,
+                         .bad = totals->bad,
+                         .unweighted = totals->unweighted};
     char *note = run_note_keys("count", &s->from, &counts, &length), *groups_note = NULL;
     if (note && groups) groups_note = count_groups_note(groups, &groups_length);
     if (!note || (groups && !groups_note)) {
@@ -492,7 +507,7 @@ int count_set_load(count_set *set, const count_settings *s, count_totals *totals
     if (code == EXIT_DONE) code = check_saved(s, set);
     if (code == EXIT_DONE) code = check_room(s, set);
     if (code == EXIT_DONE && groups) code = count_groups_take(groups, snapshot, count_set_any(set));
-    *totals = (count_totals){counts.records, counts.missing, counts.bad};
+    *totals = (count_totals){counts.records, counts.missing, counts.bad, counts.unweighted};
     weir_snapshot_free(snapshot);
     return code;
 }

@@ -312,24 +312,6 @@ static outcome take_batch(dedup *d, const stream_batch *whole) {
 
 /* --- between batches -------------------------------------------------------------------- */
 
-typedef struct {
-    const char *name;
-    double value;
-} wanted_detail;
-
-static void note_detail(void *context, const char *name, const char *value, const char *meaning) {
-    (void)meaning;
-    wanted_detail *wanted = context;
-    if (!strcmp(name, wanted->name)) wanted->value = strtod(value, NULL);
-}
-
-/* A number among the details of the filter; 0 if it has none of that name. */
-static double filter_detail(const weir_filter *filter, const char *name) {
-    wanted_detail wanted = {.name = name};
-    weir_filter_details(filter, note_detail, &wanted);
-    return wanted.value;
-}
-
 /* The memory that was asked for, which is a little more than what is held. */
 static uint64_t asked_memory(const char *spec, const weir_filter_info *info) {
     char value[64];
@@ -391,7 +373,7 @@ static void look_at_fill(dedup *d) {
     weir_filter_info info;
     if (d->was_beyond) return;
     weir_filter_get_info(d->filter, &info);
-    bool forgets = info.overfull && !report_keeps_all(d->filter);
+    bool forgets = info.overfull && !info.keeps_all;
     if (is_beyond(&info)) warn_over_capacity(d, &info);
     else if (forgets && !d->was_overfull) warn_forgetting(d, &info);
     d->was_overfull = info.overfull;
@@ -649,7 +631,7 @@ static int begin(dedup *d) {
     weir_filter_get_info(d->filter, &info);
     d->was_overfull = info.overfull; /* an old story: not told again */
     d->was_beyond = is_beyond(&info);
-    d->keys_room = filter_detail(d->filter, "room");
+    d->keys_room = info.room;
     char *spec = report_spec(d->filter), window[64];
     bool renew;
     if (!spec) return cli_error("out of memory");

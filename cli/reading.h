@@ -62,7 +62,9 @@ enum {
      "= lines\nlines of text; a carriage return before the line end belongs to the line\n\n"       \
      "= csv\nfields in quotes may hold commas, quotes and line ends\n\n"                           \
      "= tsv\ntabs, no quoting\n\n"                                                                 \
-     "= json\none value a line\n\n"                                                                \
+     "= json\none value a line; a blank line is a record without `--key`. A byte order mark at "   \
+     "the "                                                                                        \
+     "start of a file belongs to the first record, but not to its key\n\n"                         \
      "= fixed:N\nbinary records of N bytes\n\n"                                                    \
      "= len32\na length in four bytes, the lowest first, then as many bytes\n\n" records_written   \
      "gzip and zstd are recognised by their first bytes, whatever the file is "                    \
@@ -108,7 +110,8 @@ enum {
      "What two records must have in common to be the same; without it, all of the record. "        \
      "Columns "                                                                                    \
      "are numbered from 1, or with "                                                               \
-     "`--header` go by name. JSON paths are such as `.user.id,.tags[0]`. Several are joined so "   \
+     "`--header` go by name, in double quotes if it is a number or has a comma: `-k '\"2\"'`. "    \
+     "JSON paths are such as `.user.id,.tags[0]`. Several are joined so "                          \
      "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals "   \
      "an "                                                                                         \
      "unquoted one, \"\\u0041\" equals \"A\", the number 1 equals 1.0 but not the string \"1\". "  \

@@ -31,19 +31,9 @@ char *report_size(char *buffer, uint64_t bytes) {
     return buffer;
 }
 
-bool report_keeps_all(const weir_filter *filter) {
-    weir_filter_info info;
-    const weir_kind *kind;
-    weir_filter_get_info(filter, &info);
-    for (size_t i = 0; (kind = weir_filter_kind(i)) && strcmp(kind->name, info.name) != 0;) i++;
-    for (const weir_option *o = kind ? kind->options : NULL; o && o->name; o++)
-        if (!strcmp(o->name, "capacity")) return true;
-    return false;
-}
-
-static const char *fullness(const weir_filter *filter, bool overfull) {
-    if (!overfull) return ", nothing forgotten";
-    return report_keeps_all(filter) ? ", over capacity" : ", forgetting";
+const char *report_fullness(const weir_filter_info *info) {
+    if (!info->overfull) return ", nothing forgotten";
+    return info->keeps_all ? ", over capacity" : ", forgetting";
 }
 
 void report_spec_line(FILE *out, const char *label, const weir_filter *filter) {
@@ -120,7 +110,7 @@ void report_text(FILE *out, const run_report *r) {
             weir_print_duration(a, (int64_t)(r->seconds * 1000 + 0.5) * 1000000),
             r->resumed ? "   since it was resumed" : "");
     fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", report_size(a, info.memory),
-            100 * info.fill, fullness(r->filter, info.overfull));
+            100 * info.fill, report_fullness(&info));
     report_spec_line(out, "filter           ", r->filter);
     fprintf(out, "%-16s at most %s; by the fill %s now\n", "false positives",
             weir_print_rate(a, info.fpr_bound), weir_print_rate(b, info.fpr_now));

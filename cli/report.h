@@ -14,11 +14,12 @@ typedef struct {
     uint64_t records;
     uint64_t new_records;
     uint64_t seen;
-    uint64_t missing;  /* without the key */
-    uint64_t bad;      /* malformed */
-    uint64_t late;     /* older than --lateness allows */
-    uint64_t passed;   /* of missing, bad and late: let through unjudged */
-    uint64_t bytes_in; /* after decompression */
+    uint64_t missing;    /* without the key */
+    uint64_t unweighted; /* weir count: of these, without the weight */
+    uint64_t bad;        /* malformed */
+    uint64_t late;       /* older than --lateness allows */
+    uint64_t passed;     /* of missing, bad and late: let through unjudged */
+    uint64_t bytes_in;   /* after decompression */
 } run_counts;
 
 typedef struct {
@@ -46,8 +47,8 @@ char *report_size(char *buffer, uint64_t bytes);
 /* A line with the filter's full spec as a person would write it. */
 void report_spec_line(FILE *out, const char *label, const weir_filter *filter);
 
-/* Whether a filter is made for a number of keys and forgets none of them. */
-bool report_keeps_all(const weir_filter *filter);
+/* How a filter stands, to go after how full it is. */
+const char *report_fullness(const weir_filter_info *info);
 
 /* The full spec of a filter, exact; the caller frees it. NULL if memory is out. */
 char *report_spec(const weir_filter *filter);

@@ -100,7 +100,7 @@ static void put_number(FILE *out, const char *name, uint64_t value) {
 
 /* Names of counters, the same for writing and reading. */
 #define COUNTERS(X)                                                                                \
-    X(records) X(new_records) X(seen) X(missing) X(bad) X(late) X(passed) X(bytes_in)
+    X(records) X(new_records) X(seen) X(missing) X(unweighted) X(bad) X(late) X(passed) X(bytes_in)
 
 static void put_counts(FILE *out, const run_counts *counts) {
 #define PUT(name) put_number(out, #name, counts->name);

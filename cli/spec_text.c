@@ -221,13 +221,18 @@ static bool same_nested(const char *a, const char *b) {
     return spec_fits(inner_a, true, inner_b, difference, sizeof difference);
 }
 
+static bool same_seed(const char *a, const char *b) {
+    uint64_t x, y;
+    return !weir_parse_seed(a, &x, NULL) && !weir_parse_seed(b, &y, NULL) && x == y;
+}
+
 bool spec_same_value(const char *kind, const char *option, const char *a, const char *b) {
     const weir_option *o = find_option(kind, option);
     double x, y;
     if (!strcmp(a, b)) return true;
     if (!o) return false;
     if (o->type == WEIR_OPT_SPEC) return same_nested(a, b);
-    if (o->type == WEIR_OPT_SEED) return strtoull(a, NULL, 0) == strtoull(b, NULL, 0);
+    if (o->type == WEIR_OPT_SEED) return same_seed(a, b);
     if (!number_value(o->type, a, &x) || !number_value(o->type, b, &y)) return false;
     return fabs(x - y) <= 1e-12 * fabs(x); /* 0.1% and 0.001 differ in the last bit */
 }

@@ -1,6 +1,11 @@
 /* values.c - the values of options. */
 #include "values.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "cli.h"
 #include "opts.h"
 #include "spec_text.h"
@@ -23,6 +28,11 @@ int value_number(const char *flag, const char *text, uint64_t low, uint64_t high
     if (is_size) weir_print_size(a, low), weir_print_size(b, high);
     else weir_print_count(a, (double)low), weir_print_count(b, (double)high);
     return cli_error("%s cannot be '%s'; it goes from %s to %s", flag, text, a, b);
+}
+
+int value_seed(const char *flag, const char *text, uint64_t *value) {
+    weir_error err;
+    return weir_parse_seed(text, value, &err) == WEIR_OK ? EXIT_DONE : value_bad(flag, &err);
 }
 
 int value_rate(const char *flag, const char *text, double *value) {
@@ -53,6 +63,15 @@ int value_window(const char *flag, const char *text, int64_t least, int64_t *val
     int code = value_number(flag, text, 1, UINT64_C(1) << 60, false, &records);
     *value = (int64_t)records;
     return code;
+}
+
+int value_folder(const char *flag, const char *path) {
+    struct stat there;
+    bool good = !stat(path, &there);
+    if (good && !S_ISDIR(there.st_mode)) errno = ENOTDIR, good = false;
+    if (good && !access(path, W_OK | X_OK)) return EXIT_DONE;
+    return cli_error("%s: cannot make files in '%s': %s; make that folder, or name another", flag,
+                     path, strerror(errno));
 }
 
 int value_choice(const char *names, const char *value) {

@@ -11,11 +11,15 @@
 int value_bad(const char *flag, const weir_error *err);
 int value_number(const char *flag, const char *text, uint64_t low, uint64_t high, bool is_size,
                  uint64_t *value);
+int value_seed(const char *flag, const char *text, uint64_t *value);
 int value_rate(const char *flag, const char *text, double *value); /* between 0 and 1 */
 int value_span(const char *flag, const char *text, int64_t low, int64_t *value);
 
 /* A time of at least so many nanoseconds, or a number of records. */
 int value_window(const char *flag, const char *text, int64_t least, int64_t *value, bool *is_time);
+
+/* A folder that files can be made in. */
+int value_folder(const char *flag, const char *path);
 
 /* Place of a word in "a|b|c"; the parser has checked that it is there. */
 int value_choice(const char *names, const char *value);

@@ -254,7 +254,10 @@ typedef struct {
     double fpr_bound;     /* the bound that was asked for */
     double fpr_now;       /* false positive rate of the next new key, from the fill */
     bool overfull;        /* it has begun to forget (where chance decides: is expected to have
-                           * lost a key), or (bloom) is over its capacity */
+                           * lost a key); or if it keeps all, has more than it has room for */
+    bool keeps_all;       /* it forgets nothing: with too many keys fpr_now rises instead */
+    double room;          /* keys that it is made for or can hold; 0: no number can be given, as
+                           * it forgets a little with each new key */
     bool uses_importance; /* it looks at the importances of a batch, or a filter in it does */
 } weir_filter_info;
 
@@ -413,7 +416,7 @@ typedef enum {
     WEIR_OPT_RATE,   /* 0 to 1, or with a % sign */
     WEIR_OPT_SPAN,   /* a duration (ms s m h d) or a count of records */
     WEIR_OPT_CHOICE, /* one of the words in `choices` */
-    WEIR_OPT_SEED,   /* a 64-bit number, decimal or 0x hexadecimal */
+    WEIR_OPT_SEED,   /* a 64-bit number: a count, or 0x hexadecimal */
     WEIR_OPT_SPEC    /* another spec, in parentheses */
 } weir_option_type;
 
@@ -485,7 +488,8 @@ WEIR_API weir_row_status weir_pairs_row(const weir_pairs *pairs, const weir_fiel
                                         size_t count, uint64_t *row);
 
 /* A number rounded to a multiple of `step`, as text: so numbers can be compared
- * as columns. False if the bytes are not a number. out: at least 40 bytes. */
+ * as columns. False if the bytes are not a number, or the step is not above 0; a number
+ * that is beyond all multiples stays as it is. out: at least 40 bytes. */
 WEIR_API bool weir_round_number(const void *bytes, size_t length, double step, char *out);
 
 /* Add records: count rows of d words, one after the other. `first` is the number
@@ -660,8 +664,9 @@ WEIR_API weir_status weir_profile_new(weir_profile **out, uint64_t memory,
 /* A stream drawn by the question's numbers: keys alike, `distinct` of them, or
  * with a window and no `distinct` new keys of which one in ten comes again within
  * the window. What is not known is assumed and filled in. Fails with
- * WEIR_ERR_RANGE if memory and all the rest are unknown, or a window in time
- * comes without a rate. */
+ * WEIR_ERR_RANGE if memory and all the rest are unknown, a window in time comes
+ * without a rate, or a number is out of range: below 0, none at all, or a stream of
+ * more than 1e18 records. */
 WEIR_API weir_status weir_profile_assume(weir_profile **out, uint64_t memory,
                                          weir_plan_question *question, weir_error *err);
 WEIR_API void weir_profile_free(weir_profile *profile);
@@ -756,9 +761,11 @@ WEIR_API weir_status weir_plan_sites(const weir_sites_question *question, weir_s
 /* --- Numbers with units ------------------------------------------------------
  *
  * One place parses and prints them, for specs, options and reports alike. The
- * parsers read the whole text or fail with WEIR_ERR_RANGE and an offset. */
+ * parsers read the whole text or fail with WEIR_ERR_RANGE and an offset. A seed is
+ * written as a count is, or 0x hexadecimal. */
 WEIR_API weir_status weir_parse_size(const char *text, uint64_t *bytes, weir_error *err);
 WEIR_API weir_status weir_parse_count(const char *text, uint64_t *count, weir_error *err);
+WEIR_API weir_status weir_parse_seed(const char *text, uint64_t *seed, weir_error *err);
 WEIR_API weir_status weir_parse_rate(const char *text, double *rate, weir_error *err);
 WEIR_API weir_status weir_parse_duration(const char *text, int64_t *nanoseconds, weir_error *err);
 

@@ -149,6 +149,14 @@ static unsigned char *unescape(const unsigned char *p, const unsigned char *end,
     return to;
 }
 
+bool stream_reads_as_json(const void *text, size_t length) {
+    const unsigned char *p = text, *end = p + length;
+    if (!length) return false;
+    if (strchr("\"[{", *p) || is_space(*p) || is_space(end[-1])) return *p != 0;
+    bool word = *p == 't' || *p == 'f' || *p == 'n';
+    return (word ? end_of_word(p, end) : end_of_number(p, end)) == end;
+}
+
 /* ------------------------------------------------------------------------
  * The walk
  * ------------------------------------------------------------------------ */

@@ -64,6 +64,7 @@ static void mark_reason(const stream_keyer *k, stream_block *block, size_t i, st
         STREAM_REASON_LIST(STREAM_REASON_STATUS)
 #undef STREAM_REASON_STATUS
     };
+    block->batch.no_number += reason == REASON_NO_VALUE;
     mark(k, block, i, statuses[reason], reason, where);
 }
 
@@ -435,6 +436,13 @@ static stream_reason json_key(stream_keyer *k, const unsigned char *text, const 
     return hash(plan, k->key.bytes, k->key.length, out);
 }
 
+/* A byte order mark before the first value of a file belongs to its record, but not to its key. */
+static uint32_t mark_before(const stream_block *block, size_t i, const unsigned char *line,
+                            uint32_t length) {
+    bool first = i == 0 && block->batch.first_offset == 0;
+    return first && length >= 3 && !memcmp(line, STREAM_BYTE_ORDER_MARK, 3) ? 3 : 0;
+}
+
 /* One line: text[from..to) whose tokens begin at *tokens, which moves past them. */
 static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsigned char *text,
                       uint32_t from, uint32_t to, const uint32_t **tokens) {
@@ -459,10 +467,13 @@ static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsi
         where = parts[label_part(plan)].start;
         reason = json_label(k, text, parts[label_part(plan)], &block->labels[i]);
     }
-    if (!reason && plan->by_parts) reason = json_key(k, text, parts, words_of(k, block, i));
+    if (!reason && !blank && plan->by_parts)
+        reason = json_key(k, text, parts, words_of(k, block, i));
     else if (!reason) reason = hash_single(k, text + from, to - from, words_of(k, block, i));
     if (reason == REASON_MEMORY) return false;
-    if (reason) mark_reason(k, block, i, reason, where > from ? where - from : 0);
+    const unsigned char *record = block->memory + block->ends[i]; /* a mark may be before `from` */
+    if (reason)
+        mark_reason(k, block, i, reason, where > from ? (uint32_t)(text + where - record) : 0);
     return true;
 }
 
@@ -473,7 +484,9 @@ static bool json_singly(stream_keyer *k, stream_block *block, size_t first) {
     for (size_t i = first; i < block->count; i++) {
         uint32_t length;
         const unsigned char *p = content(block, i, &length);
-        const uint32_t *tokens = none;
+        const uint32_t *tokens = none, skip = mark_before(block, i, p, length);
+        p += skip;
+        length -= skip;
         switch (stream__json_index(k->json, p, length, &tokens)) {
         case JSON_INDEX_MEMORY:
             return false;
@@ -495,16 +508,18 @@ static bool json_singly(stream_keyer *k, stream_block *block, size_t first) {
 }
 
 static bool json_keys(stream_keyer *k, stream_block *block, size_t first) {
-    const unsigned char *text = block->memory + block->ends[first];
-    uint32_t origin = block->ends[first];
-    const uint32_t *tokens;
+    uint32_t length, end = block->ends[block->count];
+    const unsigned char *text = content(block, first, &length);
+    text += mark_before(block, first, text, length);
+    const uint32_t *tokens, origin = (uint32_t)(text - block->memory);
     if (block->batch.terminator[0] != '\n' ||
-        stream__json_index(k->json, text, block->ends[block->count] - origin, &tokens) !=
-            JSON_INDEX_OK)
+        stream__json_index(k->json, text, end - origin, &tokens) != JSON_INDEX_OK)
         return json_singly(k, block, first);
     for (size_t i = first; i < block->count; i++) {
-        uint32_t length;
-        uint32_t from = (uint32_t)(content(block, i, &length) - text);
+        const unsigned char *line = content(block, i, &length);
+        uint32_t skip = mark_before(block, i, line, length);
+        uint32_t from = (uint32_t)(line + skip - text);
+        length -= skip;
         if (!json_line(k, block, i, text, from, from + length, &tokens)) return false;
     }
     return true;
@@ -524,6 +539,8 @@ bool stream__keys(stream_keyer *k, stream_block *block) {
     size_t last = block->count - 1;
     if (done && block->open_quote && !(block->header && last == 0)) {
         b->missing -= b->status && b->status[last] == STREAM_MISSING;
+        b->no_number -= b->status && b->status[last] == STREAM_MISSING &&
+                        block->reason[last] == REASON_NO_VALUE;
         b->bad -= b->status && b->status[last] == STREAM_BAD;
         mark_reason(k, block, last, REASON_OPEN_QUOTE, 0);
     }

@@ -5,6 +5,7 @@
  * through the same code, with a hash function that looks at the bytes instead of
  * hashing them. So a picked field cannot differ from what was hashed.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,9 +72,25 @@ stream_status stream_picker_header(stream_picker *picker, const stream_batch *ba
  * For people
  * ------------------------------------------------------------------------ */
 
-/* One JSON value as json.c spells it, without the tag. */
-static bool append_json(stream_buffer *b, const unsigned char *p, size_t length) {
+/* A string as JSON writes it. */
+static bool append_string(stream_buffer *b, const unsigned char *p, size_t length) {
+    bool done = stream__buffer_append(b, "\"", 1);
+    for (size_t i = 0; i < length && done; i++) {
+        char escape[8] = {'\\', (char)p[i], 0};
+        if (p[i] < 0x20) snprintf(escape, sizeof escape, "\\u%04x", p[i]);
+        bool plain = p[i] >= 0x20 && p[i] != '"' && p[i] != '\\';
+        done = stream__buffer_append(b, plain ? escape + 1 : escape, plain ? 1 : strlen(escape));
+    }
+    return done && stream__buffer_append(b, "\"", 1);
+}
+
+/* One JSON value as json.c spells it, without the tag; a string bare if it can be told from all
+ * other values, and among several never. */
+static bool append_json(stream_buffer *b, const unsigned char *p, size_t length, bool bare) {
     switch (*p) {
+    case 's':
+        if (bare && !stream_reads_as_json(p + 1, length - 1)) break;
+        return append_string(b, p + 1, length - 1);
     case 'n':
         return stream__json_plain(p + 1, length - 1, b);
     case 't':
@@ -83,13 +100,9 @@ static bool append_json(stream_buffer *b, const unsigned char *p, size_t length)
     case 'z':
         return stream__buffer_append(b, "null", 4);
     default:
-        return stream__buffer_append(b, p + 1, length - 1);
+        break;
     }
-}
-
-static bool append_part(stream_picker *picker, const unsigned char *p, size_t length) {
-    if (picker->plan.format == STREAM_JSON) return append_json(&picker->text, p, length);
-    return stream__buffer_append(&picker->text, p, length);
+    return stream__buffer_append(b, p + 1, length - 1);
 }
 
 static bool needs_quotes(const unsigned char *p, size_t length) {
@@ -114,18 +127,24 @@ static bool quote_from(stream_buffer *b, size_t at) {
     return done && stream__buffer_append(b, "\"", 1);
 }
 
-/* Put the parts together again, as a row of CSV: each stands behind its length in four
- * bytes. */
-static bool join_parts(stream_picker *picker) {
+static bool append_part(stream_buffer *b, bool json, const unsigned char *p, size_t length) {
+    size_t at = b->length;
+    if (json) return append_json(b, p, length, false);
+    return stream__buffer_append(b, p, length) && quote_from(b, at);
+}
+
+/* Put the parts together again, as a row of CSV or an array of JSON: each stands behind its
+ * length in four bytes. */
+static bool join_parts(stream_picker *picker, bool json) {
     const unsigned char *p = picker->seen, *end = p + picker->seen_length;
-    for (bool first = true; p < end; first = false) {
+    stream_buffer *b = &picker->text;
+    bool done = !json || stream__buffer_append(b, "[", 1);
+    for (bool first = true; p < end && done; first = false) {
         size_t n = p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
-        if (!first && !stream__buffer_append(&picker->text, ",", 1)) return false;
-        size_t at = picker->text.length;
-        if (!append_part(picker, p + 4, n) || !quote_from(&picker->text, at)) return false;
+        done = (first || stream__buffer_append(b, ",", 1)) && append_part(b, json, p + 4, n);
         p += 4 + n;
     }
-    return true;
+    return done && (!json || stream__buffer_append(b, "]", 1));
 }
 
 static const void *readable(stream_picker *picker, size_t *length) {
@@ -136,8 +155,8 @@ static const void *readable(stream_picker *picker, size_t *length) {
     if (!several && !json) return *length ? picker->seen : (const void *)"";
     picker->text.length = 0;
     if (!stream__buffer_reserve(&picker->text, 1)) return NULL;
-    bool done = several ? join_parts(picker)
-                        : append_json(&picker->text, picker->seen, picker->seen_length);
+    bool done = several ? join_parts(picker, json)
+                        : append_json(&picker->text, picker->seen, picker->seen_length, true);
     *length = picker->text.length;
     return done ? picker->text.bytes : NULL;
 }
@@ -158,6 +177,7 @@ const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t
         .batch = *batch,
     };
     block.batch.count = 1;
+    if (i > 0) block.batch.first_offset += batch->offsets[i] - batch->offsets[0];
     block.batch.status = NULL;
     block.batch.open_end = batch->open_end && i + 1 == batch->count;
     if (!stream__keys(&picker->keyer, &block) || !picker->seen) return NULL;

@@ -444,7 +444,7 @@ static stream_status unknown_column(const key_plan *plan, const char *wanted,
 stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size_t length,
                                   const char *file, stream_error *err) {
     if (length >= 3 &&
-        !memcmp(row, "\xef\xbb\xbf", 3)) { /* a byte order mark is no part of a name */
+        !memcmp(row, STREAM_BYTE_ORDER_MARK, 3)) { /* a byte order mark is no part of a name */
         row += 3;
         length -= 3;
     }

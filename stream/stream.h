@@ -216,6 +216,7 @@ typedef struct {
                               * OK */
     const uint8_t *status;   /* count, or NULL: every one is STREAM_RECORD_OK */
     size_t missing, bad;     /* how many of each status */
+    size_t no_number;        /* of the missing, those that were found to lack their number */
     bool open_end;           /* the last record has no terminator: it ends its file */
     stream_format format;
     char terminator[3]; /* what would end it: "\n", "\r\n", or one NUL; "" for binary formats */
@@ -288,7 +289,7 @@ void stream_close(stream_reader *reader);
 
 /* A picker finds again what options.key names in a record of a batch, as text for
  * people: the bytes as they were hashed, but without tags; of several parts a
- * comma between them. The text of a JSON number is short, not as it was spelled.
+ * comma between them. Of JSON the value, its numbers short, not as they were spelled.
  * One thread at a time uses a picker. */
 typedef struct stream_picker stream_picker;
 
@@ -301,6 +302,10 @@ void stream_picker_free(stream_picker *picker); /* NULL is allowed */
 /* Show it the record that is STREAM_HEADER, before any other is picked from. */
 stream_status stream_picker_header(stream_picker *picker, const stream_batch *batch, size_t i,
                                    stream_error *err);
+
+/* Whether a text reads as a JSON value. A picked string that does is in quotes, so that "1" is not
+ * taken for 1; any other is bare. A key of several parts is an array. */
+bool stream_reads_as_json(const void *text, size_t length);
 
 /* The field of record i, good until the next call or as long as the batch; NULL if
  * it has none or memory is out. Thread-safe on one batch with several pickers. */
@@ -366,7 +371,7 @@ stream_status stream_write_records(stream_writer *writer, const stream_batch *ba
  *   lines, tsv  a column N or S and a tab
  *   csv         a column N or S and a comma
  *   json        a first field, {"verdict":"N",...}; a value that is no object
- *               becomes {"verdict":"N","value":...}; a blank line stays
+ *               becomes {"verdict":"N","value":...}, a blank line {"verdict":"N"}
  *   fixed:n     a byte N or S: records of n + 1 bytes
  *   len32       a byte N or S at the head of the payload, counted in the length
  *

@@ -27,6 +27,7 @@
 
 #define STREAM_PAD 64       /* readable bytes past the end of every buffer that is scanned */
 #define STREAM_MAX_PARTS 64 /* parts of a key, the time, a number and a label together */
+#define STREAM_BYTE_ORDER_MARK "\xef\xbb\xbf" /* of UTF-8; some put it before a file */
 #define STREAM_RECORD_LIMIT (1u << 30)
 
 /* ------------------------------------------------------------------------

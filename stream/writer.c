@@ -315,27 +315,27 @@ static void put_text(stream_writer *w, const char *text) {
     put(w, (const unsigned char *)text, strlen(text));
 }
 
-/* A JSON value with the verdict as its first field. n counts the terminator, if there is one. */
+/* A JSON value with the verdict as its first field; of a blank line, which is a record too, the
+ * verdict alone. n counts the terminator, if there is one. */
 static void put_marked_json(stream_writer *w, const unsigned char *p, size_t n, char verdict,
                             bool ended) {
     char field[] = "{\"verdict\":\"?\"";
     field[sizeof field - 3] = verdict;
     size_t end = n - ended, start = 0; /* of the value, white space aside */
+    if (end >= 3 && !memcmp(p, STREAM_BYTE_ORDER_MARK, 3)) start = 3; /* it stays in front */
     while (start < end && strchr(" \t\r\n", p[start]) && p[start]) start++;
     while (end > start && strchr(" \t\r\n", p[end - 1]) && p[end - 1]) end--;
     put(w, p, start);
-    if (start < end) {
-        put_text(w, field);
-        if (p[start] == '{') {
-            size_t next = start + 1;
-            while (next < end && strchr(" \t\r\n", p[next]) && p[next]) next++;
-            if (next < end && p[next] != '}') put_text(w, ",");
-            put(w, p + start + 1, end - start - 1);
-        } else {
-            put_text(w, ",\"value\":");
-            put(w, p + start, end - start);
-            put_text(w, "}");
-        }
+    put_text(w, field);
+    if (start < end && p[start] == '{') {
+        size_t next = start + 1;
+        while (next < end && strchr(" \t\r\n", p[next]) && p[next]) next++;
+        if (next < end && p[next] != '}') put_text(w, ",");
+        put(w, p + start + 1, end - start - 1);
+    } else {
+        if (start < end) put_text(w, ",\"value\":"); /* a blank line has none */
+        put(w, p + start, end - start);
+        put_text(w, "}");
     }
     put(w, p + end, n - end);
 }

@@ -15,6 +15,14 @@
 
 #include "weir.h"
 
+/* How slow the checker is that the test runs under, by WEIR_SLOW. 0: none. 1: a sanitizer, and what
+ * is repeated for statistics is so less often. 2: valgrind, and tests of every byte take samples.
+ */
+static inline int test_slowness(void) {
+    const char *slow = getenv("WEIR_SLOW");
+    return slow ? (int)strtol(slow, NULL, 10) : 0;
+}
+
 /* A folder of its own for a test, removed with what is in it at the end. */
 static inline const char *scratch_folder(void) {
     static char path[64];

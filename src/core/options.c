@@ -1,7 +1,6 @@
 /* options.c - reading specs against their tables, and printing them. */
 #include "core/options.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,16 +78,11 @@ static weir_status out_of_range(spec_reader *r, const weir_option *o, int64_t of
                       "%s=%.40s is out of range; it goes from %s to %s", o->name, text, low, high);
 }
 
-static weir_status read_seed(spec_reader *r, const char *text, int64_t offset, uint64_t *seed) {
-    bool hexadecimal = strncmp(text, "0x", 2) == 0;
-    const char *digits = text + (hexadecimal ? 2 : 0);
-    size_t count = strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789");
-    errno = 0;
-    *seed = strtoull(digits, NULL, hexadecimal ? 16 : 10);
-    if (!count || digits[count] || errno)
-        return weir__fail(r->err, WEIR_ERR_RANGE, offset,
-                          "seed=%.40s is not a number from 0 to 2^64-1", text);
-    return WEIR_OK;
+static weir_status read_seed(spec_reader *r, const weir_option *o, const char *text, int64_t offset,
+                             uint64_t *seed) {
+    weir_error why;
+    if (weir_parse_seed(text, seed, &why) == WEIR_OK) return WEIR_OK;
+    return weir__fail(r->err, WEIR_ERR_RANGE, offset, "%s: %s", o->name, why.message);
 }
 
 static weir_status read_choice(spec_reader *r, const weir_option *o, const char *text,
@@ -156,7 +150,7 @@ static weir_status read_value(spec_reader *r, const weir_option *o, const char *
     value->offset = offset;
     switch (o->type) {
     case WEIR_OPT_SEED:
-        status = read_seed(r, text, offset, &value->whole);
+        status = read_seed(r, o, text, offset, &value->whole);
         break;
     case WEIR_OPT_CHOICE:
         status = read_choice(r, o, text, offset, &value->whole);

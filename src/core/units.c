@@ -3,6 +3,7 @@
  *   size      64M, 1.5G, 512, 64MiB      K M G T are powers of 1024
  *   count     10M, 2.5k, 1000            k M G are powers of 1000
  *   rate      1%, 0.0001%, 0.01, 1e-6    from 0 to 1
+ *   seed      7, 0x1f, 10M               any 64 bits
  *   duration  30s, 1m30s, 250ms, 1.5h    d h m s ms us ns
  *
  * A parser reads the whole text or fails and points at the first byte that it
@@ -96,6 +97,16 @@ weir_status weir_parse_count(const char *text, uint64_t *count, weir_error *err)
     return whole_number(text, nearbyint(number * 1e6) / 1e6, "count", count, err);
 }
 
+weir_status weir_parse_seed(const char *text, uint64_t *seed, weir_error *err) {
+    char *end;
+    bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    if (!hexadecimal && weir_parse_count(text, seed, NULL) == WEIR_OK) return WEIR_OK;
+    errno = 0;
+    if (hexadecimal) *seed = strtoull(text + 2, &end, 16);
+    if (hexadecimal && isxdigit((unsigned char)text[2]) && !*end && !errno) return WEIR_OK;
+    return weir__fail(err, WEIR_ERR_RANGE, 0, "'%.40s' is not a number from 0 to 2^64-1", text);
+}
+
 weir_status weir_parse_rate(const char *text, double *rate, weir_error *err) {
     const char *at = text;
     double number;
@@ -140,6 +151,8 @@ weir_status weir_parse_duration(const char *text, int64_t *nanoseconds, weir_err
     return WEIR_OK;
 }
 
+#define PLAIN_MOST 1e15 /* from here on an exponent says more than digits, and fits the buffer */
+
 /* Print value/factor with up to three significant digits, or exactly when it
  * is a whole number of units. */
 static char *print_scaled(char *buffer, double value, const unit *units, size_t n) {
@@ -148,7 +161,8 @@ static char *print_scaled(char *buffer, double value, const unit *units, size_t 
     double factor = i < n ? units[i].factor : 1;
     double shown = value / factor;
     int decimals = shown == floor(shown) || shown >= 100 ? 0 : shown >= 10 ? 1 : 2;
-    snprintf(buffer, 32, "%.*f%s", decimals, shown, i < n ? units[i].name : "");
+    if (!(fabs(shown) < PLAIN_MOST)) snprintf(buffer, 32, "%.3g", value);
+    else snprintf(buffer, 32, "%.*f%s", decimals, shown, i < n ? units[i].name : "");
     return buffer;
 }
 
@@ -162,7 +176,8 @@ char *weir_print_count(char *buffer, double count) {
 
 char *weir_print_rate(char *buffer, double rate) {
     double percent = rate * 100;
-    if (percent != 0 && fabs(percent) < 1e-5) snprintf(buffer, 32, "%.2g%%", percent);
+    bool tiny = percent != 0 && fabs(percent) < 1e-5;
+    if (tiny || !(fabs(percent) < PLAIN_MOST)) snprintf(buffer, 32, "%.2g%%", percent);
     else
         snprintf(buffer, 32, "%.*f%%",
                  percent == 0      ? 0

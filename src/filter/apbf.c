@@ -565,7 +565,8 @@ static double remembered(const apbf_filter *f) {
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const apbf_filter *f = (const apbf_filter *)filter;
     double fill[WEIR__APBF_SLICES_MOST];
-    info->overfull = (double)f->state.inserted > remembered(f);
+    info->room = remembered(f);
+    info->overfull = (double)f->state.inserted > info->room;
     if (!f->lane) {
         classic_fill(f, fill);
         info->fill = mean_of(fill, f->slices);

@@ -384,7 +384,9 @@ static void info(const weir_filter *filter, weir_filter_info *info) {
     info->fpr_now = f->block
                         ? weir__bloom_fpr(true, f->bits / 8, f->k, keys_for_fill(f, info->fill))
                         : pow(info->fill, f->k);
-    info->overfull = f->state.keys > weir__opt_whole(filter, OPT_CAPACITY);
+    info->keeps_all = true;
+    info->room = (double)weir__opt_whole(filter, OPT_CAPACITY);
+    info->overfull = (double)f->state.keys > info->room;
 }
 
 static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {

@@ -418,7 +418,8 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const buffer_filter *f = (const buffer_filter *)filter;
     double q = weir__opt_given(filter, OPT_Q) ? weir__opt_rate(filter, OPT_Q) : 0;
-    info->fill = (double)f->state.held / (double)f->capacity;
+    info->room = (double)f->capacity;
+    info->fill = (double)f->state.held / info->room;
     info->fpr_now = q + (1 - q) * ldexp((double)f->state.held, -64);
     info->overfull = f->state.replaced > 0;
 }

@@ -211,7 +211,9 @@ void weir__counters_info(const weir_filter *f, const weir__counters *c, weir_fil
         info->fpr_now = pow(info->fill, c->k);
     }
     double keys = info->fill > 0 ? weir__counters_keys(c, info->fill) : 0;
-    info->overfull = keys > SLACK * (double)weir__opt_whole(f, WEIR__COUNTERS_CAPACITY);
+    info->keeps_all = true;
+    info->room = (double)weir__opt_whole(f, WEIR__COUNTERS_CAPACITY);
+    info->overfull = keys > SLACK * info->room;
 }
 
 static uint64_t stuck(const weir_filter *f, const weir__counters *c) {

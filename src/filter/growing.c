@@ -345,6 +345,7 @@ static void info(const weir_filter *base, weir_filter_info *info) {
     info->fpr_now = 1 - none;
     info->memory += f->most * f->inside[0]->class->size;
     info->overfull = f->state.dropped > 0;
+    info->room = (double)f->most * (double)f->capacity;
 }
 
 static void details(const weir_filter *base, weir_detail_fn *each, void *context) {

@@ -2244,6 +2244,7 @@ static void info(const weir_filter *base, weir_filter_info *info) {
         info->overfull = f->state.window.forgotten > 0;
         return;
     }
+    info->room = places(f);
     double fill = (double)f->state.books.held / places(f);
     info->fill = fill < 1 ? fill : 1;
     info->fpr_now =

@@ -267,12 +267,19 @@ static double rate_now(const weir__window *f) {
     return rate_of(f, (double)f->state.live);
 }
 
+/* New keys that a window may have before it is cut. */
+static double capacity(const weir__window *f) {
+    return weir__window_capacity(f->jumping, f->block, f->width, f->lines, f->k,
+                                 weir__opt_rate(&f->base, WEIR__OPT_FPR));
+}
+
 static void info(const weir_filter *base, weir_filter_info *info) {
     const weir__window *f = (const weir__window *)base;
     double places = total_cells(f) * (f->jumping ? f->running_most : 1);
     info->fill = (double)f->state.live / places;
     info->fpr_now = rate_now(f);
     info->overfull = f->state.cut > 0;
+    info->room = capacity(f);
 }
 
 static void details(const weir_filter *base, weir_detail_fn *each, void *context) {
@@ -288,9 +295,7 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
     weir__detail(each, context, "ticks", "ticks that run now", "%llu",
                  (unsigned long long)(f->state.newest + 1 - f->state.oldest));
     weir__detail(each, context, "capacity", "new keys that a window may have before it is cut",
-                 "%.0f",
-                 weir__window_capacity(f->jumping, f->block, f->width, f->lines, f->k,
-                                       weir__opt_rate(base, WEIR__OPT_FPR)));
+                 "%.0f", capacity(f));
     weir__detail(each, context, "running", "cells that run", "%llu",
                  (unsigned long long)f->state.live);
     weir__detail(each, context, "idle", "cells past their time, not cleared yet", "%llu",

@@ -64,13 +64,14 @@ void weir_pairs_choose(bool cosine, unsigned columns, double similarity, unsigne
 
 bool weir_round_number(const void *bytes, size_t length, double step, char *out) {
     char text[64], *end;
-    if (length == 0 || length >= sizeof text) return false;
+    if (length == 0 || length >= sizeof text || !(step > 0) || !isfinite(step)) return false;
     memcpy(text, bytes, length);
     text[length] = 0;
     double number = strtod(text, &end);
     while (*end == ' ') end++;
     if (end == text || *end || !isfinite(number)) return false;
     double rounded = round(number / step) * step;
+    if (!isfinite(rounded)) rounded = number;
     snprintf(out, 40, "%.12g", rounded == 0 ? 0.0 : rounded);
     return true;
 }

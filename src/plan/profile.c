@@ -42,6 +42,8 @@ enum { RECORDS_LEAST = 1000, REPEATS_LEAST = 100 }; /* to judge by */
 /* Of a drawn stream: records are many enough and still quick to replay. */
 enum { DRAWN_LEAST = 200000, DRAWN_MOST = 500000 };
 
+#define RECORDS_MOST 1e18 /* of a stream that can be thought of */
+
 /* --- keeping ---------------------------------------------------------------------- */
 
 weir_status weir_profile_new(weir_profile **out, uint64_t memory,
@@ -197,12 +199,26 @@ static weir_status assume(weir_plan_question *q, double *window, weir_error *err
     return WEIR_OK;
 }
 
+/* A stream that could be. */
+static bool is_possible(const weir_plan_question *q) {
+    const double sizes[] = {q->records, q->distinct, q->rate};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (!(sizes[i] >= 0 && sizes[i] <= RECORDS_MOST)) return false;
+    return q->window >= 0;
+}
+
 weir_status weir_profile_assume(weir_profile **out, uint64_t memory, weir_plan_question *q,
                                 weir_error *err) {
-    double window;
+    double window = 0;
     uint64_t rng = 1;
     *out = NULL;
-    weir_status status = assume(q, &window, err);
+    if (!(q->fpr > 0 && q->fpr <= 0.5))
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "the fpr is above 0%% and up to 50%%");
+    weir_status status = is_possible(q) ? assume(q, &window, err) : WEIR_OK;
+    if (status == WEIR_OK && !is_possible(q))
+        return weir__fail(err, WEIR_ERR_RANGE, -1,
+                          "no stream has so many records, keys or records a second: each is from "
+                          "0 to 1e18");
     if (status == WEIR_OK) status = weir_profile_new(out, memory, q, err);
     if (status != WEIR_OK) return status;
     weir_profile *p = *out;

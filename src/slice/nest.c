@@ -267,6 +267,8 @@ void weir__nest_info(const weir_filter *filter, weir_filter_info *info) {
         info->fill += part.fill / (double)nest->count;
         info->fpr_now += part.fpr_now / (double)nest->count;
         info->overfull |= part.overfull;
+        info->keeps_all = part.keeps_all && (i == 0 || info->keeps_all);
+        info->room += part.room;
         info->uses_importance |= part.uses_importance;
     }
 }

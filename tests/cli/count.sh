@@ -18,6 +18,9 @@ run count $s --csv --above 20% in
 is above $'above,a,5\nabove,b,3' "$(tail -n +2 out | cut -d, -f1-3)"
 printf 'b\nnot there\n' >keys
 run count $s --csv --query a --query keys in
+is query-is-a-key $'query,a,5\nquery,keys,0' "$(tail -n +2 out | cut -d, -f1-3)"
+trouble query-file-missing "count: cannot open 'nowhere': No such file or directory" count $s --query-file nowhere in
+run count $s --csv --query a --query-file keys in
 is query $'query,a,5\nquery,b,3\nquery,not there,0' "$(tail -n +2 out | cut -d, -f1-3)"
 printf 'a\na\nc\nd\n' >other
 run count $s --csv --join other --distinct --exact in
@@ -141,7 +144,32 @@ is columns $'top,"ann,/a",2,2\nquery,"ann,""/b,c""",1,1' "$(tail -n +2 out | sed
 printf 'a,"b,c"\n"a,b",c\n"q""",x\n' >rows.csv
 printf '{"p":2.5}\n{"p":25e-1}\n{"p":"2.5"}\n{"p":-0.05}\n{"p":1e3}\n' >prices.json
 run count $s --csv --format json --key .p --top 4 prices.json
-is json-numbers-plain "-0.05 1000 2.5 2.5" "$(grep ^top out | cut -d, -f2 | sort | xargs)"
+is json-numbers-plain '"""2.5""" -0.05 1000 2.5' "$(grep ^top out | cut -d, -f2 | sort | paste -sd ' ')"
+# values are told from strings: a string that reads as a value is in quotes, and all can be asked for as printed
+printf '{"v":1}\n{"v":"1"}\n{"v":true}\n{"v":"true"}\n{"v":null}\n{"v":"nul"}\n{"v":"10.0.0.1"}\n{"v":"a\\"b"}\n{"v":"[x"}\n{"v":[1, "x"]}\n{"v":" s"}\n{"v":"\\"\\n"}\n' >values.json
+run count $s --csv --format json --key .v --top 20 values.json
+is json-values-told '" s" "1" "[x" "\"\u000a" "true" 1 10.0.0.1 [1,"x"] a"b nul null true' \
+  "$(grep ^top out | python3 -c 'import csv, sys; print(*sorted(r[1] for r in csv.reader(sys.stdin)))')"
+grep ^top out | python3 -c 'import csv, sys; print(*(r[1] for r in csv.reader(sys.stdin)), sep="\n")' >asked
+run count $s --csv --format json --key .v --query-file asked values.json
+is json-values-asked 12 "$(grep -c '^query,.*,1,[^,]*,1,[^,]*,$' out)"
+run count $s --json --format json --key .v --top 20 --query '[x' --query 1 values.json
+is json-values '[1, "1", true, "true", null, "nul", "10.0.0.1", "a\"b", "[x", [1, "x"], " s", "\"\n"] ["[x", 1]' "$(python3 -c '
+import json
+r = json.load(open("out"))
+want = [json.loads(line)["v"] for line in open("values.json")]
+got = [e["key"] for e in r["top"]["keys"]]
+alike = sorted(map(json.dumps, got)) == sorted(map(json.dumps, want))
+print(json.dumps(want) if alike else got, json.dumps([e["key"] for e in r["query"]]))')"
+printf '{"a":1,"b":"x"}\n{"a":"1","b":"x"}\n' >parts.json
+run count $s --json --format json --key .a,.b --top 2 --query '["1","x"]' parts.json
+is json-parts '["1", "x"] [1, "x"] 1' "$(python3 -c '
+import json
+r = json.load(open("out"))
+print(*sorted(json.dumps(e["key"]) for e in r["top"]["keys"]), round(r["query"][0]["count"]))')"
+printf '{"n":"5"}\n{"n":6}\n' >quoted.json
+run count $s --csv --format json --key .n --range 5:6 --exact quoted.json
+is json-range-strings 'range,5:6,2' "$(tail -n +2 out | cut -d, -f1,2,7)"
 run count $s --json --format csv --key 1,2 --top 3 rows.csv
 is columns-told-apart '"\"a,b\",c" "\"q\"\"\",x" "a,\"b,c\""' \
   "$(grep -o '"key":"\([^"\\]\|\\.\)*"' out | cut -c7- | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
@@ -286,7 +314,32 @@ trouble_like width-zero "count: *width*0*" count --sketch countmin:width=0 --que
 trouble_like depth-zero "count: *depth*0*" count --sketch countmin:depth=0 --query a in
 trouble_like sketch-unable "count: --sketch 'hll' cannot answer what is asked for*" count --sketch hll --query a in
 trouble_like sketch-unknown "count: --sketch 'contmin': *" count --sketch contmin --query a in
-trouble_like negative-distinct "count: record 2 of 'neg.csv': a 'hll' sketch cannot take a negative weight (-2)" count --format csv --key 2 --weight 1 --distinct neg.csv
+trouble negative-distinct "count: record 2 of 'neg.csv': its weight -2 takes back, which the number of different keys cannot; leave out --distinct" count --format csv --key 2 --weight 1 --distinct neg.csv
+trouble negative-usual "count: record 2 of 'neg.csv': its weight -2 takes back, which the number of different keys cannot; ask for a list alone, such as --top 10" count --format csv --key 2 --weight 1 neg.csv
+trouble negative-mi "count: record 2 of 'neg.csv': its weight -2 takes back, which --estimator mi cannot; use another, such as agms" count --format csv --key 2 --weight 1 --estimator mi --query a neg.csv
+"$WEIR" count --format csv --key 2 --weight 1 <neg.csv >out 2>err; is negative-stdin "weir: count: record 2 of 'standard input'" "$(grep -o "^.*'standard input'" err)"
+printf 'a,3
+a,2
+b,1
+' >spaced.csv
+run count $s --csv --format csv --key 1 --weight 2 --sketch spacecode --query b spaced.csv; is spacecode-weight "0 " "$rc $(cat err)"
+printf 'a,1
+b
+
+c,2
+,4
+' >lacking.csv
+run count $s --format csv --key 1 --weight 2 --top 5 lacking.csv
+is lacks-weight "records 5 7 in all 2 without weight" "$(head -1 out | xargs)"
+run count $s --format csv --key 2 --weight 1 --top 5 <(printf '1,a
+2
+3,b
+')
+is lacks-key "records 3 4 in all 1 without key" "$(head -1 out | xargs)"
+run count $s --json --format csv --key 1 --weight 2 --top 5 --state lacking.weir lacking.csv
+is lacks-json '"missing":2,"unweighted":2,"bad":0' "$(grep -o '"missing":.*"bad":[0-9]*' out)"
+run count $s --json --format csv --key 1 --weight 2 --top 5 --state lacking.weir lacking.csv
+is lacks-state '"missing":4,"unweighted":4,"bad":0' "$(grep -o '"missing":.*"bad":[0-9]*' out)"
 printf '1500000000,a\n1500000000,a\n' >huge.csv
 trouble_like overflow "count: record 2 of 'huge.csv': *overflow*" count --format csv --key 2 --weight 1 --query a --sketch countmin:counter=32 huge.csv
 trouble_like weight-no-number "count: record 1 of 't.csv' (at byte *): *not a number*" count --format csv --key 1 --weight 3 t.csv

@@ -45,6 +45,10 @@ is bash-filters "stable" "$(complete_bash weir dedup --filter st)"
 is bash-equals "json" "$(complete_bash weir dedup --stats = j)"
 # a command that begins with a word of its own offers it, in every shell, then files
 touch a-file
+is bash-shells "bash zsh fish" "$(complete_bash weir help --completion '')"
+is bash-shells-equals "fish" "$(complete_bash weir help --completion = f)"
+is bash-topics "filters" "$(complete_bash weir help fi)"
+is bash-help-options "--man" "$(complete_bash weir help --m)"
 is bash-actions "list run report stream" "$(complete_bash weir lab '')"
 is bash-action-late "run report" "$(complete_bash weir lab --full r)"
 is bash-questions "self join search" "$(complete_bash weir pairs '')"

@@ -47,11 +47,19 @@ PY
 else skip run-json "python3 is not installed"; fi
 
 # --- interrupted ---------------------------------------------------------------------------
+set -m # so that background jobs do not ignore SIGINT
 "$WEIR" lab run --out i rsbf-table-3 --seeds 40 --jobs 1 >out 2>err & pid=$!
 for _ in $(seq 300); do [[ -f i/results ]] && (($(wc -l <i/results) > 2)) && break; sleep 0.1; done
 kill -INT $pid; wait $pid; rc=$?; is interrupt-code 130 $rc
 grep -q "the same command goes on from there" err && ok interrupt-said || no interrupt-said "$(cat err)"
 (($(wc -l <i/results) > 2)) && ok interrupt-kept || no interrupt-kept "nothing"
+# as other commands do: a terminal that goes away is a request too
+lines=$(wc -l <i/results)
+"$WEIR" lab run --out i rsbf-table-3 --seeds 40 --jobs 1 >out 2>err & pid=$!
+for _ in $(seq 300); do (($(wc -l <i/results) > lines)) && break; sleep 0.1; done
+kill -HUP $pid; wait $pid; is hangup-code 129 $?
+grep -q "the same command goes on from there" err && ok hangup-said || no hangup-said "$(cat err)"
+set +m
 
 # --- the page --------------------------------------------------------------------------------
 run lab report --out r; is report-code 0 $rc; is report-says r/report.html "$(cat out)"

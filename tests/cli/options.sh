@@ -30,6 +30,28 @@ trouble unknown-command "unknown command 'dedpu'; did you mean 'dedup'?" dedpu i
 trouble unknown-command-far "unknown command 'frobnicate'; see 'weir help'" frobnicate in
 trouble unknown-main-option "unknown option '--versoin'; did you mean '--version'?" --versoin
 
+# one way to write a seed, wherever there is one
+printf 'a,b\nc,d\n' >seed.csv
+seeded() { # SEED COMMAND...: the same as with the number that it stands for?
+  local name=$1 number=$2 seed=$3
+  shift 3
+  run "$@" --seed "$number"; sed 's/; [0-9.]* s$//' out >first # less the time it took
+  run "$@" --seed "$seed"; sed -i 's/; [0-9.]* s$//' out
+  if ((rc != 0)); then no "$name" "exit $rc: $(head -1 err)"; else same "$name" first out; fi
+}
+for seed in 16=0x10 10000000=10M 10=010; do
+  n=${seed%=*} s=${seed#*=}
+  run dedup --state state.weir --seed "$n" -q in
+  gives "dedup-seed-$s" '' dedup --state state.weir --seed "$s" -q in; rm -f state.weir
+  seeded "count-seed-$s" "$n" "$s" count -d --json in
+  seeded "pairs-seed-$s" "$n" "$s" pairs self --format csv -c 1,2 -q seed.csv
+  seeded "lab-seed-$s" "$n" "$s" lab stream uniform:n=20,universe=1M
+done
+for command in "dedup in" "count in" "pairs self --format csv -c 1,2 seed.csv" "lab stream uniform:n=2,universe=9"; do
+  # shellcheck disable=SC2086
+  trouble "bad-seed-${command%% *}" "${command%% *}: --seed: '0x' is not a number from 0 to 2^64-1" $command --seed 0x
+done
+
 trouble bad-memory "dedup: --memory: 'much' is not a size such as 64M or 1.5G" dedup --memory much in
 trouble bad-memory-unit "dedup: --memory: '12Q' is not a size such as 64M or 1.5G" dedup --memory 12Q in
 trouble bad-threads "dedup: --threads cannot be 'x'; it goes from 1 to 256" dedup --threads x in
@@ -57,8 +79,8 @@ trouble window-of-bloom "dedup: --window 10m does not go with the filter 'bloom'
 trouble window-of-growing "dedup: --window belongs to the filters inside 'growing'; write --filter 'growing:of=(window:length=10m)'" dedup --filter growing --window 10m in
 trouble window-of-tree "dedup: --window belongs to the filters inside 'tree'; write --filter 'tree:of=(recent:window=100)'" dedup --filter tree --window 100 in
 trouble window-of-growing-records "dedup: --window 100 does not go with the filter 'growing': a window inside 'growing' is a duration, such as length=1h; leave out --filter, or take --filter window" dedup --filter growing --window 100 in
-trouble_like large-seed "dedup: seed=18446744073709551616 is not a number*" dedup --seed 18446744073709551616 in
-trouble_like bad-seed "dedup: seed=x is not a number*" dedup --seed x in
+trouble_like large-seed "dedup: --seed: '18446744073709551616' is not a number*" dedup --seed 18446744073709551616 in
+trouble_like bad-seed "dedup: --seed: 'x' is not a number*" dedup --seed x in
 trouble bad-threads "dedup: --threads cannot be '0'; it goes from 1 to 256" dedup --threads 0 in
 trouble bad-max-record "dedup: --max-record cannot be '2G'; it goes from 1 to 1G" dedup --max-record 2G in
 trouble bad-save-every "dedup: --save-every: '10' is not a duration such as 30s or 1m30s (units d h m s ms)" dedup --save-every 10 in

@@ -234,7 +234,7 @@ mkfifo slow; (cat big.csv; cat big.csv; sleep 20) >slow & feeder=$!
 sleep 1; kill -TERM $pid; wait $pid; is term-code 143 $?
 is term-clean "" "$(ls -A tmp)"
 kill $feeder 2>/dev/null; wait 2>/dev/null
-trouble_like tmp "pairs: cannot make a temporary file in 'nowhere'*" pairs self --format csv -c 1,2,3,4 -m 512K -q --tmp nowhere big.csv
+TMPDIR=$PWD/nowhere trouble_like tmp "pairs: cannot make a temporary file in '*nowhere'*" pairs self --format csv -c 1,2,3,4 -m 512K -q big.csv
 
 # a figure
 run pairs self "${c[@]}" -s 4 --plot f.svg t.csv; is plot-code 0 $rc; is plot '<svg' "$(grep -o '<svg' f.svg | head -1)"
@@ -293,6 +293,8 @@ for o in --memory=1M --tmp=. --null --on-bad=drop; do useless "summaries$o" "${o
 trouble_like online-word "pairs: --online takes width=W,depth=D or error=RATE, *not 'x'" pairs self "${c[@]}" --online=x t.csv
 
 trouble_like missing "pairs: cannot read 'nothing'*" pairs self "${c[@]}" nothing
+trouble tmp-missing "pairs: --tmp: cannot make files in 'nowhere': No such file or directory; make that folder, or name another" pairs self "${c[@]}" --tmp nowhere t.csv
+trouble tmp-file "pairs: --tmp: cannot make files in 't.csv': Not a directory; make that folder, or name another" pairs self "${c[@]}" --tmp t.csv t.csv
 trouble_like memory "pairs: *memory*" pairs self "${c[@]}" -m 1 t.csv
 printf 'x,"y\n' >open.csv; trouble_like open-quote "pairs: record 1 of 'open.csv'*quote*" pairs self --format csv -c 1,2 open.csv
 

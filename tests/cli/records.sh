@@ -70,6 +70,39 @@ printf 'a\nb\na\n' >in
 gives emit-new 'a\nb\n' dedup $m --emit new in
 gives emit-seen 'a\n' dedup $m --emit seen in
 gives emit-all 'N\ta\nN\tb\nS\ta\n' dedup $m --emit all in
+# JSON: a blank line is a record with a verdict; without a key it is always new
+printf '{"a":1}\n\n{"a":1}\n \t\n7\n{}' >blank.json
+gives json-blank-all '{"verdict":"N","a":1}\n{"verdict":"N"}\n{"verdict":"S","a":1}\n \t{"verdict":"N"}\n{"verdict":"N","value":7}\n{"verdict":"N"}' dedup $m --format json --emit all blank.json
+gives json-blank-verdicts 'N\nN\nS\nN\nN\nN\n' dedup $m --format json --emit verdicts blank.json
+printf '{"a":1}\n\n{"a":1}\n\n' >blank.json
+gives json-blank-key '{"verdict":"N","a":1}\n{"verdict":"N"}\n{"verdict":"S","a":1}\n{"verdict":"N"}\n' dedup $m --format json -k .a --emit all blank.json
+gives json-blank-whole '{"verdict":"N","a":1}\n{"verdict":"N"}\n{"verdict":"S","a":1}\n{"verdict":"S"}\n' dedup $m --format json --emit all blank.json
+
+# JSON: a byte order mark belongs to the first record of a file, not to its key
+printf '\xef\xbb\xbf{"a":1}\n{"a":1}\n{"a":2}\n' >bom.json
+gives json-mark '\xef\xbb\xbf{"a":1}\n{"a":2}\n' dedup $m --format json -k .a bom.json
+gives json-mark-whole '\xef\xbb\xbf{"a":1}\n{"a":2}\n' dedup $m --format json bom.json
+gives json-mark-all '\xef\xbb\xbf{"verdict":"N","a":1}\n{"verdict":"S","a":1}\n{"verdict":"N","a":2}\n' dedup $m --format json -k .a --emit all bom.json
+gives json-mark-files '\xef\xbb\xbf{"a":1}\n{"a":2}\n' dedup $m --format json -k .a bom.json bom.json
+printf '{"a":2}\n' >no-bom.json
+gives json-mark-second '{"a":2}\n\xef\xbb\xbf{"a":1}\n' dedup $m --format json -k .a no-bom.json bom.json
+tr '\n' '\0' <bom.json >bom.nul
+gives json-mark-nul '\xef\xbb\xbf{"a":1}\0{"a":2}\0' dedup $m --format json -z -k .a bom.nul
+gives json-mark-alone '\xef\xbb\xbf\n' dedup $m --format json <(printf '\xef\xbb\xbf\n')
+printf '{"a":1}\n\xef\xbb\xbf{"a":1}\n' >later.json
+trouble_like json-mark-later "dedup: record 2 of 'later.json' (at byte 8): invalid JSON*" dedup $m --format json -k .a later.json
+printf '\xef\xbb\xbf{"a":x}\n' >bad-bom.json
+trouble json-mark-place "dedup: record 1 of 'bad-bom.json' (at byte 0): invalid JSON: expected a value (byte 8)" dedup $m --format json -k .a bad-bom.json
+run count --format json -k .a --csv -n 3 bom.json; is json-mark-count 2 "$(awk -F, '$2 == 1 { print $3 }' out)"
+
+# a column whose name is a number is named in quotes
+printf 'x,2,"a,b"\n1,p,7\n2,p,7\n1,q,8\n' >two.csv
+printf '2,x\n1,p\n2,p\n1,q\n' >turned.csv
+gives column-by-number '2,x\n1,p\n1,q\n' dedup $m --format csv --header -k 2 turned.csv
+gives column-named-number '2,x\n1,p\n2,p\n' dedup $m --format csv --header -k '"2"' turned.csv
+gives column-with-comma 'x,2,"a,b"\n1,p,7\n1,q,8\n' dedup $m --format csv --header -k '"a,b"' two.csv
+run count --format csv --header -k x -w '"2"' --csv -n 1 turned.csv; is column-of-weight 3 "$(awk -F, '$2 == "p" { print $3 }' out)"
+
 gives emit-verdicts 'N\nN\nS\n' dedup $m --emit verdicts in
 
 gzip -k in; gives gzip-in 'a\nb\n' dedup $m in.gz

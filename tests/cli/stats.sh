@@ -57,7 +57,7 @@ is warn-room true "$("$WEIR" inspect roomy | awk -v told="$(cat told)" '$1 == "r
 (cat big; sleep 0.3; seq 300000 600000) | "$WEIR" dedup --memory 64K 2>paused >/dev/null
 run dedup --memory 64K big; same warn-same err paused
 # a filter that does not say how much room it has
-"$WEIR" dedup --memory 64K --filter buffer big 2>roomless >/dev/null
+"$WEIR" dedup --memory 64K --filter reservoir big 2>roomless >/dev/null
 is warn-no-room "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold more" "$(cat roomless)"
 seq 1 "$(awk '{ printf "%d", $1 * 1000 }' told)" >enough; cat enough enough >twice
 run dedup --memory 256K twice; is warn-room-does true "$(awk -v want="$(wc -l <enough)" 'END { print (NR < want * 1.005) ? "true" : NR " for " want }' out)"

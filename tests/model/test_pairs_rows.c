@@ -106,9 +106,11 @@ static void test_numbers(void **state) {
         const char *text;
         double step;
         const char *rounded;
-    } cases[] = {{"12.49", 5, "10"}, {"12.51", 5, "15"},    {"-0.1", 1, "0"}, {"1e2", 30, "90"},
-                 {" 7 ", 1, "7"},    {"0.123", 0.1, "0.1"}, {"x", 1, NULL},   {"", 1, NULL},
-                 {"1 2", 1, NULL},   {"inf", 1, NULL}};
+    } cases[] = {{"12.49", 5, "10"}, {"12.51", 5, "15"},    {"-0.1", 1, "0"},
+                 {"1e2", 30, "90"},  {" 7 ", 1, "7"},       {"0.123", 0.1, "0.1"},
+                 {"x", 1, NULL},     {"", 1, NULL},         {"1 2", 1, NULL},
+                 {"inf", 1, NULL},   {"7", 0, NULL},        {"7", -1, NULL},
+                 {"7", NAN, NULL},   {"7", INFINITY, NULL}, {"1e300", 1e-300, "1e+300"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[40];
         bool number = weir_round_number(cases[i].text, strlen(cases[i].text), cases[i].step, out);

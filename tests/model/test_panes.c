@@ -147,7 +147,7 @@ static void bad_windows_are_refused(void **state) {
     for (unsigned length = 1; length < 70; length++) {
         char spec[80];
         weir_sketch_info short_info;
-        snprintf(spec, sizeof spec, "window:length=%u,seed=1,of=(countmin)", length);
+        snprintf(spec, sizeof spec, "window:length=%u,seed=1,of=(countmin:memory=4K)", length);
         a = make_sketch(spec);
         for (unsigned i = 0; i < 1000; i++) weir_sketch_add(a, "k", 1, 1, NULL);
         weir_sketch_get_info(a, &short_info);

@@ -577,6 +577,30 @@ static void test_bad_questions(void **state) {
     assert_int_equal(weir_profile_assume(&p, 1 << 20, &q, &err), WEIR_ERR_RANGE);
     assert_non_null(strstr(err.message, "rate"));
 
+    /* numbers that no stream has */
+    const weir_plan_question nonsense[] = {
+        {.fpr = 0, .memory = 1 << 20},
+        {.fpr = NAN, .memory = 1 << 20},
+        {.fpr = 4, .memory = 1 << 20},
+        {.fpr = 0.01, .records = 1e300},
+        {.fpr = 0.01, .records = INFINITY},
+        {.fpr = 0.01, .records = NAN, .memory = 1 << 20},
+        {.fpr = 0.01, .distinct = -1, .memory = 1 << 20},
+        {.fpr = 0.01, .distinct = 1e300, .records = 1000},
+        {.fpr = 0.01, .memory = 1 << 20, .window = -5},
+        {.fpr = 0.01, .window = INT64_MAX},
+        {.fpr = 0.01, .window = INT64_MAX, .window_is_time = true, .rate = 1e17},
+        {.fpr = 0.01, .window = 1000, .window_is_time = true, .rate = INFINITY},
+    };
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        q = nonsense[i];
+        assert_int_equal(weir_profile_assume(&p, 1 << 20, &q, &err), WEIR_ERR_RANGE);
+        assert_null(p);
+    }
+    q = (weir_plan_question){.fpr = 0.01, .memory = UINT64_MAX};
+    assert_int_not_equal(weir_profile_assume(&p, 1 << 20, &q, &err), WEIR_ERR_MEMORY);
+    weir_profile_free(p);
+
     /* a sample too small, or without repeats */
     weir_plan_question fine = {.fpr = 0.01, .memory = 1 << 20};
     uint64_t hashes[2000];

@@ -62,6 +62,44 @@ static void counts_and_rates_parse_as_written(void **state) {
     assert_int_equal(weir_parse_rate("5%%", &rate, NULL), WEIR_ERR_RANGE);
 }
 
+static void seeds_parse_as_written(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t seed;
+    } good[] = {{"0", 0},
+                {"7", 7},
+                {"010", 10},
+                {"0x10", 16},
+                {"0XfF", 255},
+                {"10M", 10000000},
+                {"1e3", 1000},
+                {"18446744073709551615", UINT64_MAX},
+                {"0xffffffffffffffff", UINT64_MAX}};
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "-1",
+                                      "0x",
+                                      "0x-1",
+                                      "0x 1",
+                                      "0xg",
+                                      "1.5",
+                                      "7 ",
+                                      "0x1M",
+                                      "18446744073709551616",
+                                      "0x10000000000000000"};
+    uint64_t seed;
+    weir_error err;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_int_equal(weir_parse_seed(good[i].text, &seed, NULL), WEIR_OK);
+        assert_true(seed == good[i].seed);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(weir_parse_seed(bad[i], &seed, &err), WEIR_ERR_RANGE);
+        assert_non_null(strstr(err.message, "from 0 to 2^64-1"));
+    }
+}
+
 static void durations_parse_as_written(void **state) {
     (void)state;
     int64_t ns;
@@ -95,6 +133,26 @@ static void prints_are_what_people_write(void **state) {
     assert_string_equal(weir_print_duration(text, 0), "0ns");
     assert_string_equal(weir_print_duration(text, INT64_MAX), "106751d23h47m17s");
     assert_string_equal(weir_print_duration(text, 86400 * INT64_C(1000000000)), "1d");
+}
+
+/* A buffer of 32 bytes is enough for any number, and what is in it is that number. */
+static void prints_of_any_number_fit(void **state) {
+    (void)state;
+    static const double numbers[] = {1e300,  1e27, 1.5e15, 999.9e12, 1e12,   1,      0,
+                                     5e-324, -1,   -1e300, 0.1,      123456, 1e-300, 99.99};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char text[64];
+        memset(text, '#', sizeof text);
+        weir_print_count(text, numbers[i]);
+        assert_true(strlen(text) < 32 && text[32] == '#');
+        double big = strtod(text, NULL) * (strchr(text, 'T') ? 1e12 : strchr(text, 'K') ? 1e3 : 1);
+        assert_true(fabs(big - numbers[i]) <= 0.01 + 0.005 * fabs(numbers[i]));
+        weir_print_rate(text, numbers[i]);
+        assert_true(strlen(text) < 32 && text[strlen(text) - 1] == '%');
+    }
+    char text[32];
+    assert_string_equal(weir_print_count(text, 1e300), "1e+300");
+    assert_string_equal(weir_print_count(text, INFINITY), "inf");
 }
 
 static void whole_units_print_and_parse_back(void **state) {
@@ -252,8 +310,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_parse_as_written),
         cmocka_unit_test(counts_and_rates_parse_as_written),
+        cmocka_unit_test(seeds_parse_as_written),
         cmocka_unit_test(durations_parse_as_written),
         cmocka_unit_test(prints_are_what_people_write),
+        cmocka_unit_test(prints_of_any_number_fit),
         cmocka_unit_test(whole_units_print_and_parse_back),
         cmocka_unit_test(nearest_names_a_typo),
         cmocka_unit_test(hashes_are_the_published_ones),

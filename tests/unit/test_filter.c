@@ -242,6 +242,43 @@ static bool says_when_full(const weir_kind *kind) {
     return false;
 }
 
+/* Of many more keys than fit, a filter has lost some or says that it keeps all; and it holds no
+ * more than it has room for, those aside that it takes for others. */
+static void keys_are_kept_as_said(const char *spec, bool keeps_all) {
+    static uint64_t hashes[KEYS];
+    static uint8_t seen[KEYS];
+    weir_filter *filter = make_filter(spec);
+    weir_filter_info info;
+    for (size_t i = 0; i < KEYS; i++) hashes[i] = test_word(13, i);
+    offer_in_batches(filter, hashes, KEYS, 512, seen);
+    uint64_t verdicts[WEIR_VERDICT_WORDS(KEYS)];
+    size_t held =
+        weir_filter_test_batch(filter, &(weir_batch){.count = KEYS, .hashes = hashes}, verdicts);
+    weir_filter_get_info(filter, &info);
+    if (info.keeps_all != keeps_all || (held == KEYS) != keeps_all)
+        fail_msg("%s: holds %zu of %d keys, and says %d", spec, held, KEYS, info.keeps_all);
+    if (!(info.room >= 0 && info.room < KEYS))
+        fail_msg("%s: has room for %g keys in 8K", spec, info.room);
+    if (!keeps_all && info.room > 0 && (double)held > info.room + 0.03 * KEYS)
+        fail_msg("%s: holds %zu keys, and has room for %g", spec, held, info.room);
+    weir_filter_free(filter);
+}
+
+static void what_is_kept_is_said(void **state) {
+    (void)state;
+    const weir_kind *kind;
+    char spec[64];
+    for (size_t i = 0; (kind = weir_filter_kind(i)); i++) {
+        bool keeps = !strcmp(kind->name, "bloom") || !strcmp(kind->name, "counting") ||
+                     !strcmp(kind->name, "spectral") ||
+                     !strcmp(kind->name, "vertical"); /* of bloom */
+        snprintf(spec, sizeof spec, "%s:memory=8K,fpr=1%%,seed=3", kind->name);
+        keys_are_kept_as_said(spec, keeps);
+    }
+    keys_are_kept_as_said("horizontal:memory=8K,fpr=1%,seed=3,of=(bloom)", true);
+    keys_are_kept_as_said("horizontal:memory=8K,fpr=1%,seed=3,of=(recent)", false);
+}
+
 /* Fresh keys only, into a filter already overfull; the count of those called
  * SEEN is binomial with at most n*fpr. The bound of mean + 5 sigma + 1 is passed
  * by chance less than once in a million. */
@@ -419,6 +456,7 @@ int main(void) {
         cmocka_unit_test(verdicts_do_not_depend_on_the_processor),
         cmocka_unit_test(a_key_repeated_in_its_batch_is_seen),
         cmocka_unit_test(testing_changes_nothing),
+        cmocka_unit_test(what_is_kept_is_said),
         cmocka_unit_test(test_gives_the_verdict_that_offer_would),
         cmocka_unit_test(a_cleared_filter_is_like_a_new_one),
         cmocka_unit_test(the_printed_spec_makes_the_same_filter),

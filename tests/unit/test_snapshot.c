@@ -105,9 +105,9 @@ static void large_and_sparse_filters_come_back(void **state) {
 }
 
 /* Every byte of a small file, and of a large one, made of parts that are small
- * ones, every 211th; under a slow checker every 13th of a small one. */
+ * ones, every 211th; under a slow checker every 61st of a small one. */
 static size_t next_byte(size_t i, size_t length) {
-    return i + (length >= 8192 ? 211 : getenv("WEIR_SLOW") ? 13 : 1);
+    return i + (length >= 8192 ? 211 : test_slowness() > 1 ? 61 : 1);
 }
 
 /* The bytes of a file with all kinds of parts, changed in two ways, and its

@@ -143,9 +143,10 @@ static void test_marked(void **state) {
     assert_string_equal(pass(o, &tsv, NULL, 1, 1, 2, 0, NULL), "verdict\tk\tv\nS\t1\t2\n");
     o = test_options(STREAM_JSON);
     const char *json = "{\"a\":1}\n { } \r\n[1]\n\n{\"b\":2}";
-    assert_string_equal(pass(o, &json, NULL, 1, 1, 2, 0, NULL),
-                        "{\"verdict\":\"N\",\"a\":1}\n {\"verdict\":\"S\" } "
-                        "\r\n{\"verdict\":\"N\",\"value\":[1]}\n\n{\"verdict\":\"N\",\"b\":2}");
+    assert_string_equal(
+        pass(o, &json, NULL, 1, 1, 2, 0, NULL),
+        "{\"verdict\":\"N\",\"a\":1}\n {\"verdict\":\"S\" } "
+        "\r\n{\"verdict\":\"N\",\"value\":[1]}\n{\"verdict\":\"N\"}\n{\"verdict\":\"N\",\"b\":2}");
     o = test_options(STREAM_FIXED);
     o.record_size = 2;
     const char *fixed = "aabb";

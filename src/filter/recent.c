@@ -1231,14 +1231,16 @@ HOT void read_clocked(const line_shape *shape, const uint8_t *line, line_content
 
 /* As many as fit. */
 HOT unsigned write_clocked(const line_shape *shape, uint8_t *line, const line_content *content) {
+    const clock_form *form = &shape->clock;
     clock_keys clock = {0};
+    memset(line, 0, LINE_BYTES);
+    write_code(line, shape, form->code);
     for (unsigned i = 0; i < content->count; i++) {
         uint64_t key = clock_key(shape, content->value[i]);
         unsigned below = keys_below(&clock, key);
-        if (!has_room_for(&clock, &shape->clock, below, key)) break;
-        insert_key(&clock, &shape->clock, below, key << 1 | content->mark[i]);
+        if (!has_room_for(&clock, form, below, key)) break;
+        insert_key(line, form, &clock, below, key << 1 | content->mark[i], CPU_ANY);
     }
-    write_clock(line, shape, &clock);
     return clock.n;
 }
 

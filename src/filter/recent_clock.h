@@ -55,26 +55,38 @@ HOT uint64_t clock_key(const line_shape *shape, uint64_t value) {
     return list << shape->clock.key_bits | rest >> (64 - shape->clock.key_bits);
 }
 
-/* How many keys a line has; 0 if it is damaged. */
-HOT unsigned count_clocked(const uint8_t *line, const clock_form *form) {
-    unsigned n = form->most;
-    for (; n; n--) {
-        unsigned end = LINE_BITS - n * form->width;
-        if (entries_before(line, form->gaps, (end + 63) / 64, end) == n) break;
-    }
-    return n;
+/* How many 1s there would be of the gaps if there were n keys. */
+HOT unsigned ones_of(const uint8_t *line, const clock_form *form, unsigned n) {
+    unsigned end = LINE_BITS - n * form->width, words = (end + 63) / 64;
+    uint64_t last = low_mask(end - 64 * (words - 1)), word = get_word(line, words - 1) & last;
+    unsigned count = (unsigned)__builtin_popcountll(get_word(line, 0) & ~low_mask(form->gaps) &
+                                                    (words > 1 ? UINT64_MAX : last));
+    for (unsigned k = 1; k + 1 < words; k++)
+        count += (unsigned)__builtin_popcountll(get_word(line, k));
+    return count + (words > 1 ? (unsigned)__builtin_popcountll(word) : 0);
 }
 
+/* How many keys a line has; 0 if it is damaged. */
+HOT unsigned count_clocked(const uint8_t *line, const clock_form *form) {
+    unsigned n = form->usual, ones = ones_of(line, form, n);
+    if (ones > n)
+        while (n < form->most && ones > n) ones = ones_of(line, form, ++n);
+    else
+        while (n && ones < n) ones = ones_of(line, form, --n);
+    return ones == n ? n : 0;
+}
+
+/* The keys of a line. */
 HOT void read_clock(const uint8_t *line, const clock_form *form, clock_keys *clock) {
     unsigned n = count_clocked(line, form), end = LINE_BITS - n * form->width, i = 0, zeros = 0;
+    unsigned width = form->width, gaps = form->gaps, gap_bits = form->gap_bits;
     uint64_t sum = 0;
     for (unsigned k = 0; 64 * k < end; k++)
-        for (uint64_t ones = get_word(line, k) & places_in(k, form->gaps, end); ones;
-             ones &= ones - 1) {
-            uint64_t field = get_bits(line, remainder_at(i, form->width), form->width);
-            zeros = 64 * k + (unsigned)__builtin_ctzll(ones) - form->gaps - i;
+        for (uint64_t ones = get_word(line, k) & places_in(k, gaps, end); ones; ones &= ones - 1) {
+            uint64_t field = get_bits(line, remainder_at(i, width), width);
+            zeros = 64 * k + (unsigned)__builtin_ctzll(ones) - gaps - i;
             sum += field >> 1;
-            clock->keys[++i] = (((uint64_t)zeros << form->gap_bits) + sum) << 1 | (field & 1);
+            clock->keys[++i] = (((uint64_t)zeros << gap_bits) + sum) << 1 | (field & 1);
         }
     clock->keys[0] = 0;
     clock->gone = 0;
@@ -88,21 +100,6 @@ HOT uint64_t gap_before(const clock_keys *clock, unsigned i) {
     return (clock->keys[i] >> 1) - (clock->keys[i - 1] >> 1);
 }
 
-HOT void write_clock(uint8_t *line, const line_shape *shape, const clock_keys *clock) {
-    const clock_form *form = &shape->clock;
-    uint64_t header[LINE_BITS / 64] = {form->code | (uint64_t)clock->hand << shape->code_bits};
-    unsigned at = form->gaps;
-    line_top top = new_top();
-    for (unsigned i = 1; i <= clock->n; i++, at++) {
-        uint64_t gap = gap_before(clock, i), low = gap & low_mask(form->gap_bits);
-        at += (unsigned)(gap >> form->gap_bits);
-        header[at / 64] |= UINT64_C(1) << at % 64;
-        add_bits(&top, low << 1 | (clock->keys[i] & 1), form->width);
-    }
-    memcpy(line, header, LINE_BYTES);
-    put_top(line, &top);
-}
-
 /* How many keys are less than this one. */
 HOT unsigned keys_below(const clock_keys *clock, uint64_t key) {
     unsigned count = 0;
@@ -113,28 +110,70 @@ HOT bool has_key(const clock_keys *clock, unsigned below, uint64_t key) {
     return below < clock->n && clock->keys[below + 1] >> 1 == key;
 }
 
-/* The 0s of the gaps that end at the i-th key and at the one after it. */
-HOT unsigned zeros_around(const clock_keys *clock, const clock_form *form, unsigned i) {
-    uint64_t zeros = gap_before(clock, i) >> form->gap_bits;
-    if (i < clock->n) zeros += gap_before(clock, i + 1) >> form->gap_bits;
-    return (unsigned)zeros;
+/* ---- changing a line, and the keys read from it ---- */
+
+/* The high bits of the gap before the i-th key, which are 0s; none if there is no such key. */
+HOT unsigned zeros_before(const clock_keys *clock, const clock_form *form, unsigned i) {
+    return i <= clock->n ? (unsigned)(gap_before(clock, i) >> form->gap_bits) : 0;
 }
 
-HOT void remove_key(clock_keys *clock, const clock_form *form, unsigned i) {
-    clock->zeros -= zeros_around(clock, form, i);
-    memmove(&clock->keys[i], &clock->keys[i + 1], (clock->n - i) * sizeof *clock->keys);
+/* The low ones, and its mark. */
+HOT uint64_t clock_field(const clock_keys *clock, const clock_form *form, unsigned i) {
+    return (gap_before(clock, i) & low_mask(form->gap_bits)) << 1 | (clock->keys[i] & 1);
+}
+HOT void put_field(uint8_t *line, const clock_form *form, const clock_keys *clock, unsigned i) {
+    if (i > clock->n) return;
+    put_bits(line, remainder_at(i - 1, form->width), form->width, clock_field(clock, form, i));
+}
+
+/* Where the gaps end, and where the one of the i-th key does, with its 1. */
+HOT unsigned gaps_end(const clock_keys *clock, const clock_form *form) {
+    return form->gaps + clock->zeros + clock->n;
+}
+HOT unsigned gap_end(const uint8_t *line, const clock_keys *clock, const clock_form *form,
+                     unsigned i, cpu_kind cpu) {
+    unsigned words = (gaps_end(clock, form) + 63) / 64;
+    return select_in(line, words, get_word(line, 0) & ~low_mask(form->gaps), 0, i - 1, cpu);
+}
+
+/* The i-th key goes, and the gap before the next is longer: its 1 is a 0 now, or not there. */
+HOT void remove_key(uint8_t *line, const clock_form *form, clock_keys *clock, unsigned i,
+                    cpu_kind cpu) {
+    unsigned n = clock->n, bit = gap_end(line, clock, form, i, cpu), end = gaps_end(clock, form);
+    unsigned zeros = zeros_before(clock, form, i) + zeros_before(clock, form, i + 1);
+    memmove(&clock->keys[i], &clock->keys[i + 1], (n - i) * sizeof *clock->keys);
     clock->n--;
-    if (i <= clock->n) clock->zeros += (unsigned)(gap_before(clock, i) >> form->gap_bits);
+    unsigned left = zeros_before(clock, form, i);
+    clock->zeros += left - zeros;
+    if (i < n && left == zeros) {
+        move_down(line, bit + 1, end, 1);
+        put_bits(line, end - 1, 1, 0);
+    } else {
+        put_bits(line, bit, 1, 0);
+    }
+    splice_body(line, 0, true, LINE_BITS - n * form->width, LINE_BITS - i * form->width,
+                form->width, 0, cpu);
+    put_field(line, form, clock, i);
 }
 
-/* After so many others. */
-HOT void insert_key(clock_keys *clock, const clock_form *form, unsigned below, uint64_t key) {
-    unsigned i = below + 1;
-    if (i <= clock->n) clock->zeros -= (unsigned)(gap_before(clock, i) >> form->gap_bits);
-    memmove(&clock->keys[i + 1], &clock->keys[i], (clock->n - below) * sizeof *clock->keys);
+/* A key comes after so many others: a 0 of the gap that it is in is a 1 now, or there is one more.
+ */
+HOT void insert_key(uint8_t *line, const clock_form *form, clock_keys *clock, unsigned below,
+                    uint64_t key, cpu_kind cpu) {
+    unsigned n = clock->n, i = below + 1, end = gaps_end(clock, form);
+    unsigned bit = below ? gap_end(line, clock, form, below, cpu) + 1 : form->gaps;
+    unsigned zeros = zeros_before(clock, form, i);
+    memmove(&clock->keys[i + 1], &clock->keys[i], (n - below) * sizeof *clock->keys);
     clock->keys[i] = key;
     clock->n++;
-    clock->zeros += zeros_around(clock, form, i);
+    unsigned before = zeros_before(clock, form, i), after = zeros_before(clock, form, i + 1);
+    clock->zeros += before + after - zeros;
+    bit += before;
+    if (below < n && before + after == zeros) move_up(line, bit, end, 1);
+    put_bits(line, bit, 1, 1);
+    splice_body(line, 0, false, LINE_BITS - n * form->width, LINE_BITS - below * form->width,
+                form->width, clock_field(clock, form, i), cpu);
+    put_field(line, form, clock, i + 1);
 }
 
 /* Whether one more key can be written, after so many others. */
@@ -155,40 +194,51 @@ HOT bool is_kept(const clock_keys *clock, unsigned i) {
     return i < clock->n && clock->keys[i + 1] >> 1 == clock->keys[i] >> 1;
 }
 
-HOT void wipe_marks(clock_keys *clock, unsigned from, unsigned to) {
-    for (unsigned i = from; i <= to; i++) clock->keys[i] &= ~UINT64_C(1);
+HOT void wipe_marks(uint8_t *line, const clock_form *form, clock_keys *clock, unsigned from,
+                    unsigned to) {
+    for (unsigned i = from; i <= to; i++) {
+        clock->keys[i] &= ~UINT64_C(1);
+        put_bits(line, remainder_at(i - 1, form->width), 1, 0);
+    }
 }
 
 /* On to the next key without a mark: of the sector where the hand is, or of those after it and
  * round the line. With `sweep` the hand wipes the marks of a sector as it leaves; all are wiped if
  * there is no key without. */
-HOT unsigned turn_hand(clock_keys *clock, const clock_form *form, bool sweep) {
+HOT unsigned turn_hand(uint8_t *line, const clock_form *form, clock_keys *clock, bool sweep) {
+    unsigned first = 1 + keys_below(clock, form->sectors[clock->hand]);
     for (unsigned turn = 0;; turn++) {
-        unsigned before = keys_below(clock, form->sectors[clock->hand]), i = before + 1;
-        unsigned last = keys_below(clock, form->sectors[clock->hand + 1]);
-        while (i <= last && clock->keys[i] & 1) i += 1 + is_kept(clock, i);
-        if (i <= last) return i;
-        if (sweep) wipe_marks(clock, before + 1, last);
-        if (turn == SECTORS) wipe_marks(clock, 1, clock->n);
+        uint64_t end = form->sectors[clock->hand + 1] << 1;
+        unsigned i = first;
+        while (i <= clock->n && clock->keys[i] < end && clock->keys[i] & 1)
+            i += 1 + is_kept(clock, i);
+        if (i <= clock->n && clock->keys[i] < end) return i;
+        if (sweep) wipe_marks(line, form, clock, first, i - 1);
+        if (turn == SECTORS) wipe_marks(line, form, clock, 1, clock->n);
         clock->hand = (clock->hand + 1) % SECTORS;
+        first = clock->hand ? i : 1;
     }
 }
 
-/* A key goes; one that stands twice has a mark then, and stands once. */
-HOT void let_go(clock_keys *clock, const clock_form *form, unsigned i) {
+/* A key goes; one that stands twice has a mark then, and stands once. Returns its place. */
+HOT unsigned let_go(uint8_t *line, const clock_form *form, clock_keys *clock, unsigned i,
+                    cpu_kind cpu) {
     bool kept = is_kept(clock, i);
     clock->keys[i] |= kept;
+    set_mark(line, remainder_at(i - 1, form->width), kept);
     clock->gone++;
-    remove_key(clock, form, i + kept);
+    remove_key(line, form, clock, i + kept, cpu);
+    return i + kept;
 }
 
-/* Room for a key, by letting others go. Returns how many keys are less than it. */
-HOT unsigned make_room(clock_keys *clock, const clock_form *form, uint64_t key, bool sweep) {
-    unsigned below = keys_below(clock, key);
+/* Room for a key after so many others, by letting some go. Returns how many are before it then. */
+HOT unsigned make_room(uint8_t *line, const clock_form *form, clock_keys *clock, unsigned below,
+                       uint64_t key, bool sweep, cpu_kind cpu) {
     while (!has_room_for(clock, form, below, key)) {
-        let_go(clock, form, turn_hand(clock, form, sweep));
-        below = keys_below(clock, key);
+        unsigned out = turn_hand(line, form, clock, sweep);
+        below -= let_go(line, form, clock, out, cpu) <= below;
     }
+    put_bits(line, form->gaps - SECTOR_BITS, SECTOR_BITS, clock->hand);
     return below;
 }
 
@@ -211,30 +261,29 @@ typedef struct {
 } clock_outcome;
 
 HOT clock_outcome offer_clocked_here(const line_shape *shape, uint8_t *line, uint64_t value,
-                                     clock_rule rule) {
+                                     clock_rule rule, cpu_kind cpu) {
     const clock_form *form = &shape->clock;
     uint64_t key = clock_key(shape, value);
     clock_keys clock;
     read_clock(line, form, &clock);
     unsigned below = keys_below(&clock, key), before = clock.n;
     bool seen = has_key(&clock, below, key);
-    if (seen && !(rule.keep && !is_kept(&clock, below + 1))) {
+    if (seen) {
+        clock.keys[below + 1] |= 1;
         set_mark(line, remainder_at(below, form->width), 1);
-        return (clock_outcome){.seen = true};
+        if (!rule.keep || is_kept(&clock, below + 1)) return (clock_outcome){.seen = true};
     }
-    if (seen) clock.keys[below + 1] |= 1;
-    below = make_room(&clock, form, key, rule.sweep);
+    below = make_room(line, form, &clock, below, key, rule.sweep, cpu);
     /* one that was hit may have had to go itself, if all keys had marks */
     bool mark = rule.mark || (rule.sweep && is_at_hand(&clock, form, key));
-    if (!seen) insert_key(&clock, form, below, key << 1 | mark);
-    else if (has_key(&clock, below, key)) insert_key(&clock, form, below + 1, key << 1);
-    write_clock(line, shape, &clock);
+    if (!seen) insert_key(line, form, &clock, below, key << 1 | mark, cpu);
+    else if (has_key(&clock, below, key)) insert_key(line, form, &clock, below + 1, key << 1, cpu);
     return (clock_outcome){seen, (uint8_t)(clock.n + clock.gone - before), (uint8_t)clock.gone};
 }
 
 NOT_HERE(clock_outcome, offer_clocked,
          (const line_shape *shape, uint8_t *line, uint64_t value, clock_rule rule),
-         (shape, line, value, rule))
+         (shape, line, value, rule, cpu))
 
 HOT bool test_clocked(const line_shape *shape, const uint8_t *line, uint64_t value) {
     clock_keys clock;

@@ -508,6 +508,21 @@ static double clock_keys_held(const clock_form *form, double values) {
     return low;
 }
 
+/* Where each remainder is, for reading sixteen at once. */
+static void fill_clock_lanes(clock_form *form, double values) {
+    double end = form->gaps + ldexp(values, -(int)form->gap_bits) + form->most; /* of the gaps */
+    form->in_lanes = form->width <= CLOCK_LANE_MAX && 2 * values < 0x1p32 && end < 256 &&
+                     form->most <= 16 * CLOCK_LANES;
+    for (unsigned i = 0; i < 16 * CLOCK_LANES; i++) {
+        unsigned at = place_in_body(i, form->width);
+        form->lane_shift[i / 16][i % 16] = at % 8;
+        for (unsigned j = 0; j < 4; j++)
+            form->lane_bytes[i / 16][4 * (i % 16) + j] = (uint8_t)((at / 8 + j) % LINE_BYTES);
+    }
+    for (unsigned i = 0; i < LINE_BYTES; i++) form->byte_numbers[i] = (uint8_t)i;
+    for (unsigned i = 0; i < 16; i++) form->lane_numbers[i] = i;
+}
+
 /* The keys of a full shared line, with marks, in as many as the gaps leave room for; see
  * recent_clock.h. */
 static void plan_clock(line_shape *shape, double eps) {
@@ -531,6 +546,7 @@ static void plan_clock(line_shape *shape, double eps) {
     if (clock->entries <= shared->flat) clock->entries = 0;
     clock->young = clock->entries / 2;
     clock->cost = cost_of(clock->most / values, eps);
+    fill_clock_lanes(clock, values);
 }
 
 /* What a line costs, if no more is known of its keys than a shared line of `from` keys does. */
@@ -1217,7 +1233,7 @@ HOT void read_clocked(const line_shape *shape, const uint8_t *line, line_content
     const unsigned bits = shape->clock.key_bits, lists = shape->shared.lists;
     ranked_entry entries[ENTRIES_MAX + 1];
     clock_keys clock;
-    read_clock(line, &shape->clock, &clock);
+    read_clock(line, &shape->clock, &clock, CPU_ANY);
     unsigned n = 0, at = keys_below(&clock, shape->clock.sectors[clock.hand]);
     for (unsigned i = 0; i < clock.n; i++) {
         at = at ? at - 1 : clock.n - 1;
@@ -1955,7 +1971,7 @@ static void tell_clocked(recent_filter *f, const uint8_t *line, uint64_t value) 
     clock_keys clock;
     uint64_t key = clock_key(&f->shape, value);
     unsigned marks = 0;
-    read_clock(line, &f->shape.clock, &clock);
+    read_clock(line, &f->shape.clock, &clock, CPU_ANY);
     unsigned below = keys_below(&clock, key);
     if (!has_key(&clock, below, key)) return;
     for (unsigned i = 1; i <= clock.n; i++) marks += clock.keys[i] & 1;
@@ -2326,7 +2342,7 @@ static bool spread_is_sound(const uint8_t *line, const spread_form *form) {
 static bool clocked_is_sound(const line_shape *shape, const uint8_t *line) {
     clock_keys clock;
     if (!shape->clock.entries) return false;
-    read_clock(line, &shape->clock, &clock);
+    read_clock(line, &shape->clock, &clock, CPU_ANY);
     uint64_t last = clock.keys[clock.n] >> 1;
     return clock.n && last >> shape->clock.key_bits < shape->shared.lists;
 }

@@ -76,22 +76,81 @@ HOT unsigned count_clocked(const uint8_t *line, const clock_form *form) {
     return ones == n ? n : 0;
 }
 
-/* The keys of a line. */
-HOT void read_clock(const uint8_t *line, const clock_form *form, clock_keys *clock) {
-    unsigned n = count_clocked(line, form), end = LINE_BITS - n * form->width, i = 0, zeros = 0;
+/* The keys, which are n, after the 0. Returns how many 0s their gaps have. */
+HOT unsigned add_up(const uint8_t *line, const clock_form *form, unsigned n, uint64_t *keys) {
     unsigned width = form->width, gaps = form->gaps, gap_bits = form->gap_bits;
+    unsigned end = LINE_BITS - n * width, i = 0, zeros = 0;
     uint64_t sum = 0;
     for (unsigned k = 0; 64 * k < end; k++)
         for (uint64_t ones = get_word(line, k) & places_in(k, gaps, end); ones; ones &= ones - 1) {
             uint64_t field = get_bits(line, remainder_at(i, width), width);
             zeros = 64 * k + (unsigned)__builtin_ctzll(ones) - gaps - i;
             sum += field >> 1;
-            clock->keys[++i] = (((uint64_t)zeros << gap_bits) + sum) << 1 | (field & 1);
+            keys[++i] = (((uint64_t)zeros << gap_bits) + sum) << 1 | (field & 1);
         }
+    return zeros;
+}
+
+#if defined(__x86_64__)
+/* Sixteen numbers, each with those before it added. */
+FOR_AVX512 static inline __m512i add_up_sixteen(__m512i x) {
+    const __m512i none = _mm512_setzero_si512();
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, none, 15));
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, none, 14));
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, none, 12));
+    return _mm512_add_epi32(x, _mm512_alignr_epi32(x, none, 8));
+}
+
+/* The places of the 1s among the gaps, a byte each. */
+FOR_AVX512 static inline void find_ends(const uint8_t *line, const clock_form *form, unsigned end,
+                                        uint8_t *places) {
+    __m512i bytes = _mm512_loadu_si512(form->byte_numbers);
+    for (unsigned k = 0; 64 * k < end; k++) {
+        uint64_t ones = get_word(line, k) & places_in(k, form->gaps, end);
+        _mm512_storeu_si512(places, _mm512_maskz_compress_epi8(ones, bytes));
+        places += __builtin_popcountll(ones);
+        bytes = _mm512_add_epi8(bytes, _mm512_set1_epi8(64));
+    }
+}
+
+/* The same with sixteen keys at once. */
+FOR_AVX512 static inline unsigned add_up_wide(const uint8_t *line, const clock_form *form,
+                                              unsigned n, uint64_t *keys) {
+    const __m512i all = _mm512_loadu_si512(line), mask = _mm512_set1_epi32((1 << form->width) - 1);
+    const __m512i last = _mm512_set1_epi32(15), one = _mm512_set1_epi32(1);
+    const __m128i gap_bits = _mm_cvtsi32_si128((int)form->gap_bits);
+    __m512i sum = _mm512_setzero_si512(), before = _mm512_loadu_si512(form->lane_numbers);
+    uint8_t places[LINE_BYTES * 5];
+    find_ends(line, form, LINE_BITS - n * form->width, places);
+    before = _mm512_add_epi32(before, _mm512_set1_epi32((int)form->gaps));
+    for (unsigned i = 0, v = 0; i < n; i += 16, v++) {
+        __m128i ends = _mm_loadu_si128((const __m128i *)(places + i));
+        __m512i zeros = _mm512_sub_epi32(_mm512_cvtepu8_epi32(ends), before);
+        __m512i fields = _mm512_permutexvar_epi8(_mm512_loadu_si512(form->lane_bytes[v]), all);
+        fields = _mm512_srlv_epi32(fields, _mm512_loadu_si512(form->lane_shift[v]));
+        fields = _mm512_and_si512(fields, mask);
+        sum = _mm512_add_epi32(_mm512_permutexvar_epi32(last, sum),
+                               add_up_sixteen(_mm512_srli_epi32(fields, 1)));
+        __m512i key = _mm512_add_epi32(_mm512_sll_epi32(zeros, gap_bits), sum);
+        key = _mm512_or_si512(_mm512_slli_epi32(key, 1), _mm512_and_si512(fields, one));
+        _mm512_storeu_si512(keys + i + 1, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(key)));
+        _mm512_storeu_si512(keys + i + 9, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(key, 1)));
+        before = _mm512_add_epi32(before, _mm512_set1_epi32(16));
+    }
+    return n ? places[n - 1] - form->gaps - (n - 1) : 0;
+}
+#else
+#define add_up_wide(...) 0
+#endif
+
+/* The keys of a line. */
+HOT void read_clock(const uint8_t *line, const clock_form *form, clock_keys *clock, cpu_kind cpu) {
+    unsigned n = count_clocked(line, form);
     clock->keys[0] = 0;
+    clock->zeros = cpu == CPU_AVX512 && form->in_lanes ? add_up_wide(line, form, n, clock->keys)
+                                                       : add_up(line, form, n, clock->keys);
     clock->gone = 0;
     clock->n = n;
-    clock->zeros = zeros;
     clock->hand = get_hand(line, form);
 }
 
@@ -265,7 +324,7 @@ HOT clock_outcome offer_clocked_here(const line_shape *shape, uint8_t *line, uin
     const clock_form *form = &shape->clock;
     uint64_t key = clock_key(shape, value);
     clock_keys clock;
-    read_clock(line, form, &clock);
+    read_clock(line, form, &clock, cpu);
     unsigned below = keys_below(&clock, key), before = clock.n;
     bool seen = has_key(&clock, below, key);
     if (seen) {
@@ -288,7 +347,7 @@ NOT_HERE(clock_outcome, offer_clocked,
 HOT bool test_clocked(const line_shape *shape, const uint8_t *line, uint64_t value) {
     clock_keys clock;
     uint64_t key = clock_key(shape, value);
-    read_clock(line, &shape->clock, &clock);
+    read_clock(line, &shape->clock, &clock, CPU_ANY);
     return has_key(&clock, keys_below(&clock, key), key);
 }
 

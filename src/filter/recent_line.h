@@ -56,6 +56,8 @@
 #define LANE_MAX 50u       /* bits of a slot that fits, wherever in a byte it begins */
 #define SECTOR_BITS 3u     /* of the hand of a clocked line, */
 #define SECTORS 8u         /* which is in one of so many parts */
+#define CLOCK_LANES 4u     /* registers for its remainders, */
+#define CLOCK_LANE_MAX 25u /* and bits of one that fits, wherever in a byte it begins */
 #define SPAN_BLOCKS 8u     /* of a line in spans, at most, */
 #define SPAN_WIDTH 45u     /* and bits of a word */
 #define SPAN_HEADS 7u      /* kinds of heads, */
@@ -149,6 +151,12 @@ typedef struct {
     unsigned gaps;                 /* the bit at which the gaps begin, behind the hand */
     uint64_t cost;                 /* of any line in this form */
     uint64_t sectors[SECTORS + 1]; /* where those of the hand begin, and the last ends */
+    /* for reading sixteen remainders at once, each into a word of 32 bits: */
+    bool in_lanes;
+    uint8_t lane_bytes[CLOCK_LANES][LINE_BYTES]; /* their bytes, */
+    uint32_t lane_shift[CLOCK_LANES][16];        /* and where in these they begin; */
+    uint32_t lane_numbers[16];                   /* 0, 1, 2 ... */
+    uint8_t byte_numbers[LINE_BYTES];
 } clock_form;
 
 /* Heads that stand for n keys: from the first on, each for one more hole, 2^spare of them. */

@@ -137,7 +137,7 @@ FOR_AVX512 static inline unsigned add_up_wide(const uint8_t *line, const clock_f
         _mm512_storeu_si512(keys + i + 9, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(key, 1)));
         before = _mm512_add_epi32(before, _mm512_set1_epi32(16));
     }
-    return n ? places[n - 1] - form->gaps - (n - 1) : 0;
+    return places[n - 1] - form->gaps - (n - 1);
 }
 #else
 #define add_up_wide(...) 0
@@ -147,8 +147,9 @@ FOR_AVX512 static inline unsigned add_up_wide(const uint8_t *line, const clock_f
 HOT void read_clock(const uint8_t *line, const clock_form *form, clock_keys *clock, cpu_kind cpu) {
     unsigned n = count_clocked(line, form);
     clock->keys[0] = 0;
-    clock->zeros = cpu == CPU_AVX512 && form->in_lanes ? add_up_wide(line, form, n, clock->keys)
-                                                       : add_up(line, form, n, clock->keys);
+    clock->zeros = !n                                    ? 0
+                   : cpu == CPU_AVX512 && form->in_lanes ? add_up_wide(line, form, n, clock->keys)
+                                                         : add_up(line, form, n, clock->keys);
     clock->gone = 0;
     clock->n = n;
     clock->hand = get_hand(line, form);

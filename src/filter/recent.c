@@ -1211,7 +1211,7 @@ HOT void write_lists(const line_shape *shape, uint8_t *line, unsigned code,
 
 HOT void find_lists(const shared_form *form, const line_content *content, list_entry *entries,
                     unsigned n) {
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n; i++) { /* NOLINTNEXTLINE(clang-analyzer-core*): filled up to n */
         entries[i].list = (unsigned)weir__part(content->value[i], form->lists, &entries[i].rest);
         entries[i].mark = content->mark[i];
     }

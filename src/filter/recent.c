@@ -69,7 +69,7 @@
  * that all of them live from one visit to the next but one. If repeats are very rare the younger
  * half of a line has marks as soon as it is full, so that the hand begins with the older one, and
  * a key that was hit stands twice, for one visit more.
- * Groups do that worse, but in half the time, so they do it in large filters. A change of form
+ * Groups do that worse, but several times faster, so they do it in large filters. A change of form
  * costs what a line has learned, so the first choice matters.
  *
  * Lines in spans hold most of all without loss, but what they hold they hold for good. A line can
@@ -313,7 +313,7 @@ static inline unsigned code_of(const line_shape *shape, unsigned form) {
     return shape->code_ordered + form - ORDERED;
 }
 
-/* A hand forgets in order better than groups do, but these do it in half the time. */
+/* A hand forgets in order better than groups do, but these do it several times faster. */
 static inline bool to_be_had(const recent_filter *f, unsigned way) {
     unsigned form = ways[way].form;
     if (way == CLOCKED_FRONT && f->lines >= MANY_LINES && f->ordered[0].groups) return false;

@@ -32,7 +32,7 @@
  * Keys in a line, beside the oracle's 512 / (log2(1/e) + 2) and the limit's 512 / log2(1/e):
  *
  *     e        flat  then cut at  full clocked spread ordered   packed    span    oracle limit
- *     10%      8 15  18 31 75       94      81    102 101 in 32 126 in 79           96.2 154.1
+ *     10%      8 15  18 31 75       94      82    102 101 in 32 126 in 79           96.2 154.1
  *     1%       8 15  20 33 50       57      52     66 56 in 13  72 in 57  67 in 7   59.2  77.1
  *     0.1%     8 15  23 38          42      39     45 42 in 11  50 in 49  48 in 4   42.8  51.4
  *     0.0001%  8 15  21             23      22     24 23 in 6   25 in 24  25        23.3  25.7

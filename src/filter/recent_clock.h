@@ -57,13 +57,8 @@ HOT uint64_t clock_key(const line_shape *shape, uint64_t value) {
 
 /* How many 1s there would be of the gaps if there were n keys. */
 HOT unsigned ones_of(const uint8_t *line, const clock_form *form, unsigned n) {
-    unsigned end = LINE_BITS - n * form->width, words = (end + 63) / 64;
-    uint64_t last = low_mask(end - 64 * (words - 1)), word = get_word(line, words - 1) & last;
-    unsigned count = (unsigned)__builtin_popcountll(get_word(line, 0) & ~low_mask(form->gaps) &
-                                                    (words > 1 ? UINT64_MAX : last));
-    for (unsigned k = 1; k + 1 < words; k++)
-        count += (unsigned)__builtin_popcountll(get_word(line, k));
-    return count + (words > 1 ? (unsigned)__builtin_popcountll(word) : 0);
+    unsigned end = LINE_BITS - n * form->width;
+    return entries_before(line, form->gaps, (end + 63) / 64, end);
 }
 
 /* How many keys a line has; 0 if it is damaged. */

@@ -3,15 +3,15 @@
 # LAB_CODE stands for the library, the streams, the truth and the trials; each
 # exp_*.c has a hash of its own, so that an experiment that is added or changed
 # does not undo the results of the others. What only presents results is left out.
-file(GLOB common ${SOURCE}/src/*/*.c ${SOURCE}/src/*/*.h
-  ${SOURCE}/lab/lab_file.* ${SOURCE}/lab/lab_keys.* ${SOURCE}/lab/lab_log.* ${SOURCE}/lab/lab_judge.* ${SOURCE}/lab/lab_math.h
+file(GLOB_RECURSE common ${SOURCE}/src/*.c ${SOURCE}/src/*.h)
+file(GLOB streams ${SOURCE}/lab/lab_file.* ${SOURCE}/lab/lab_keys.* ${SOURCE}/lab/lab_log.* ${SOURCE}/lab/lab_judge.* ${SOURCE}/lab/lab_math.h
   ${SOURCE}/lab/lab_prepared.*
   ${SOURCE}/lab/lab_pairs.* ${SOURCE}/lab/lab_race.* ${SOURCE}/lab/lab_records.* ${SOURCE}/lab/lab_rng.h
   ${SOURCE}/lab/lab_stats.* ${SOURCE}/lab/lab_titles.*
   ${SOURCE}/lab/lab_stream*.* ${SOURCE}/lab/lab_trial.* ${SOURCE}/lab/lab_truth.*
   ${SOURCE}/lab/lab_firsts.* ${SOURCE}/lab/lab_zipf.h)
 set(all "")
-foreach(file IN LISTS common)
+foreach(file IN LISTS common streams)
   file(SHA256 ${file} hash)
   string(APPEND all ${hash})
 endforeach()

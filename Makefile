@@ -5,7 +5,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-all: ## build/weir, build/libweir.a, build/libweir.so
+all: ## build/weir, build/weir-lab, build/libweir.a, build/libweir.so
 	@[ -e build/weir ] && echo "building..." || echo "building, which takes some minutes the first time..."
 	@[ -e build/build.ninja ] || cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 	@if [ -t 1 ]; then cmake --build build; else cmake --build build -- --quiet; fi
@@ -29,10 +29,13 @@ accuracy: setup all ## error rates on the reference streams: recent, stable, ora
 	@build/weir-accuracy
 
 lab: setup all ## the papers' experiments at their quick sizes, and the page lab-results/report.html
-	@build/weir lab run && build/weir lab report
+	@build/weir-lab run && build/weir-lab report
 
 lab-full: setup all ## the same at the papers' sizes: half an hour on two cores, and 3 GB of memory
-	@build/weir lab run --full && build/weir lab report
+	@build/weir-lab run --full && build/weir-lab report
+
+lab-test: all ## the tests of the lab alone
+	@tools/test lab
 
 install: all ## into $(PREFIX), under $(DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
@@ -48,4 +51,4 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all setup demo test check bench accuracy lab lab-full install format clean help
+.PHONY: all setup demo test check bench accuracy lab lab-full lab-test install format clean help

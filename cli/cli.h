@@ -30,4 +30,8 @@ void cli_be_quiet(void);
  * their answer. Returns EXIT_DONE or EXIT_TROUBLE. */
 int cli_finish_stdout(void);
 
+/* A file that is opened must not become standard output because the caller had
+ * closed it: fill the gap with something on which reading or writing fails. */
+void cli_fill_standard_streams(void);
+
 #endif

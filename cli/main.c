@@ -3,61 +3,16 @@
  * Everything else is in cmd_<name>.c, one file per command, each with its own
  * table of options; cli_commands lists them.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
 #include "opts.h"
-#include "progress.h"
 #include "weir.h"
 
 const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_count,   &cmd_pairs,
                                            &cmd_plan,  &cmd_inspect, &cmd_merge,
                                            &cmd_lab,   &cmd_help,    NULL};
-
-/* One process, one voice: the only state that the commands share. */
-static const char *speaker;
-static bool quiet;
-
-void cli_set_command(const char *name) { speaker = name; }
-
-void cli_be_quiet(void) { quiet = true; }
-
-static void say(const char *text) {
-    progress_clear();
-    fputs("weir: ", stderr);
-    if (speaker) fprintf(stderr, "%s: ", speaker);
-    fprintf(stderr, "%s\n", text);
-}
-
-int cli_error(const char *format, ...) {
-    char text[2048];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    say(text);
-    return EXIT_TROUBLE;
-}
-
-void cli_warn(const char *format, ...) {
-    char text[2048];
-    va_list args;
-    if (quiet) return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    say(text);
-}
-
-int cli_finish_stdout(void) {
-    if (!fflush(stdout) && !ferror(stdout)) return EXIT_DONE;
-    if (errno == EPIPE) return EXIT_DONE; /* the reader has had enough */
-    return cli_error("cannot write to standard output: %s", strerror(errno));
-}
 
 /* --- weir without a command ------------------------------------------------------ */
 
@@ -91,15 +46,8 @@ static int run_weir(int argc, char **argv) {
     return cli_error("a command is missing, such as 'weir dedup'; see 'weir help'");
 }
 
-/* A file that is opened must not become standard output because the caller had
- * closed it: fill the gap with something on which reading or writing fails. */
-static void fill_standard_streams(void) {
-    for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0) return;
-}
-
 int main(int argc, char **argv) {
-    fill_standard_streams();
+    cli_fill_standard_streams();
     if (argc < 2) {
         opt_show_help(&cmd_weir, OPT_HELP);
         return EXIT_TROUBLE;
@@ -142,6 +90,7 @@ static const opt_section main_sections[] = {
 
 const opt_command cmd_weir = {
     .name = "weir",
+    .lists_commands = true,
     .operands = "COMMAND [ARGUMENTS]",
     .operand_glob = "",
     .summary = "let each record of a stream through once, in memory that never grows",

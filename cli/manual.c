@@ -277,7 +277,7 @@ static void page_options(const page *p, const opt_command *command) {
 
 /* "weir dedup", or "weir" for the program itself. */
 static void full_name(char *buffer, size_t size, const opt_command *command, const char *joint) {
-    if (command == &cmd_weir) snprintf(buffer, size, "weir");
+    if (command->lists_commands) snprintf(buffer, size, "weir");
     else snprintf(buffer, size, "weir%s%s", joint, command->name);
 }
 
@@ -288,7 +288,7 @@ void manual_brief(const opt_command *command) {
     char summary[160];
     sentence(summary, sizeof summary, command->summary);
     put_wrapped(summary, strlen(summary), 0, 0);
-    if (command == &cmd_weir) {
+    if (command->lists_commands) {
         puts("\nCommands:");
         for (size_t i = 0; cli_commands[i]; i++)
             printf("  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
@@ -301,7 +301,7 @@ void manual_brief(const opt_command *command) {
         printf("  %-24s ", term);
         option_text(o, 27);
     }
-    if (command == &cmd_weir)
+    if (command->lists_commands)
         puts("\n'weir help COMMAND' explains a command, 'weir help filters' the filters.");
     else
         printf("\n'weir help %s' explains these and the other options, with examples.\n",
@@ -346,7 +346,7 @@ static void page_synopsis(const page *p, const opt_command *command) {
 static void page_see_also(const page *p, const opt_command *command) {
     char text[1024] = "";
     size_t used = 0;
-    for (size_t i = 0; command == &cmd_weir && cli_commands[i]; i++)
+    for (size_t i = 0; command->lists_commands && cli_commands[i]; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "`weir-%s(1)`, ",
                                  cli_commands[i]->name);
     snprintf(text + used, sizeof text - used, "%s", command->see_also);
@@ -362,7 +362,7 @@ void manual_print(const opt_command *command, manual_form form) {
     page_synopsis(&p, command);
     page_heading(&p, "DESCRIPTION");
     page_text(&p, command->description);
-    if (command == &cmd_weir) {
+    if (command->lists_commands) {
         page_heading(&p, "COMMANDS");
         for (size_t i = 0; cli_commands[i]; i++)
             page_item(&p, cli_commands[i]->name, strlen(cli_commands[i]->name),

@@ -45,6 +45,7 @@ typedef struct {
 
 typedef struct opt_command {
     const char *name;
+    bool lists_commands;      /* weir itself: its help lists cli_commands */
     const char *operands;     /* "[FILE...]" */
     const char *actions;      /* "list|run": what the first operand must be; NULL: anything */
     const char *operand_glob; /* which files completions offer, "*" for all */
@@ -56,7 +57,7 @@ typedef struct opt_command {
     int (*run)(int argc, char **argv);
 } opt_command;
 
-/* The commands, ending with NULL; weir itself is not among them. */
+/* The commands of this program, ending with NULL; weir itself is not among them. */
 extern const opt_command *const cli_commands[];
 extern const opt_command cmd_weir, cmd_dedup, cmd_count, cmd_pairs, cmd_plan, cmd_inspect,
     cmd_merge, cmd_lab, cmd_help;

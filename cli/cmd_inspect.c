@@ -99,8 +99,9 @@ static void filter_text(const weir_filter *filter) {
            info.offered ? 100.0 * (double)info.seen / (double)info.offered : 0);
     printf("  %-15s %s, %.1f%% full%s\n", "memory", weir_print_size(a, info.memory),
            100 * info.fill, report_fullness(&info));
-    printf("  %-15s at most %s; by the fill %s now\n", "false pos.",
-           weir_print_rate(a, info.fpr_bound), weir_print_rate(b, info.fpr_now));
+    printf("  %-15s at most %s%s; by the fill %s now\n", "false pos.",
+           weir_print_rate(a, info.fpr_bound), info.fpr_implied ? " by its settings" : "",
+           weir_print_rate(b, info.fpr_now));
     weir_filter_details(filter, detail_text, NULL);
     sites_text(filter);
 }
@@ -131,6 +132,7 @@ static void filter_json(const weir_filter *filter) {
     report_json_number(stdout, info.fill);
     fputs(",\"fpr_bound\":", stdout);
     report_json_number(stdout, info.fpr_bound);
+    printf(",\"fpr_implied\":%s", info.fpr_implied ? "true" : "false");
     fputs(",\"fpr_now\":", stdout);
     report_json_number(stdout, info.fpr_now);
     printf(",\"overfull\":%s,\"details\":{", info.overfull ? "true" : "false");
@@ -337,7 +339,8 @@ const opt_command cmd_inspect = {
         "With `--json` it prints one object for each file, with an array `parts`. Every part has "
         "`name`, `kind` (`filter`, `sketch`, `pairs`, `audit` or `note`) and `bytes`. A filter "
         "adds `spec`, "
-        "`filter`, `seed`, `offered`, `seen`, `memory`, `fill`, `fpr_bound`, `fpr_now`, "
+        "`filter`, `seed`, `offered`, `seen`, `memory`, `fill`, `fpr_bound`, `fpr_implied`, "
+        "`fpr_now`, "
         "`overfull` and `details` (by name, each with `value` and `meaning`), and one that is "
         "spread over sites an array `sites` and an object `traffic`; a sketch adds `spec`, "
         "`sketch`, `seed`, `updates`, `memory`, `total`, `error`, `confidence`, `overfull` and "

@@ -530,6 +530,17 @@ static int load_state(dedup *d) {
     return code;
 }
 
+/* Who gives every setting of a filter has chosen its rate, and is told which. */
+static void say_implied_bound(const weir_filter *filter) {
+    weir_filter_info info;
+    char rate[32];
+    weir_filter_get_info(filter, &info);
+    if (info.fpr_implied)
+        cli_warn("the settings of '%s' allow a false positive rate of up to %s; give fpr to have "
+                 "it bounded",
+                 info.name, weir_print_rate(rate, info.fpr_bound));
+}
+
 static int get_filter(dedup *d) {
     const dedup_settings *s = d->settings;
     weir_error err;
@@ -541,6 +552,7 @@ static int get_filter(dedup *d) {
         if (errno != ENOENT) return cli_error("cannot open '%s': %s", s->state, strerror(errno));
     }
     if (weir_filter_new(&d->filter, s->spec, &err) != WEIR_OK) return cli_error("%s", err.message);
+    say_implied_bound(d->filter);
     return EXIT_DONE;
 }
 

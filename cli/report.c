@@ -112,8 +112,9 @@ void report_text(FILE *out, const run_report *r) {
     fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", report_size(a, info.memory),
             100 * info.fill, report_fullness(&info));
     report_spec_line(out, "filter           ", r->filter);
-    fprintf(out, "%-16s at most %s; by the fill %s now\n", "false positives",
-            weir_print_rate(a, info.fpr_bound), weir_print_rate(b, info.fpr_now));
+    fprintf(out, "%-16s at most %s%s; by the fill %s now\n", "false positives",
+            weir_print_rate(a, info.fpr_bound), info.fpr_implied ? " by its settings" : "",
+            weir_print_rate(b, info.fpr_now));
     if (r->audit) {
         fprintf(out, "%-16s ", "audit");
         report_audit_line(out, r->audit);
@@ -198,6 +199,7 @@ void report_json(FILE *out, const run_report *r) {
     json_rate(out, "fill", info.fill);
     fprintf(out, "\"overfull\":%s,", info.overfull ? "true" : "false");
     json_rate(out, "fpr_bound", info.fpr_bound);
+    fprintf(out, "\"fpr_implied\":%s,", info.fpr_implied ? "true" : "false");
     json_rate(out, "fpr_now", info.fpr_now);
     fputs("\"audit\":", out);
     if (r->audit) report_audit_json(out, r->audit);

@@ -69,8 +69,10 @@ char *report_sketch_spec(const weir_sketch *sketch);
     "= memory, fill, overfull\nbytes held by the filter, share of it in use (0 to 1), and "        \
     "whether "                                                                                     \
     "it has begun to forget, or has more keys than its capacity\n\n"                               \
-    "= fpr_bound, fpr_now\nthe bound on false positives, and the rate for the next new key, "      \
-    "estimated from the fill\n\n"                                                                  \
+    "= fpr_bound, fpr_implied, fpr_now\nthe bound on false positives, whether it follows from "    \
+    "the "                                                                                         \
+    "filter's settings because `fpr` was not given, and the rate for the next new key, estimated " \
+    "from the fill\n\n"                                                                            \
     "= audit\n`null`, or an object with `one_in`, `keys`, `firsts`, `repeats`, `false_seen`, "     \
     "`false_new`, `confidence`, and the rates `fpr`, `fpr_low`, `fpr_high`, `fnr`, `fnr_low`, "    \
     "`fnr_high`; a rate without any case to judge by is `null`"

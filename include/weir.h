@@ -251,7 +251,8 @@ typedef struct {
     uint64_t offered;     /* keys offered since creation or clear */
     uint64_t seen;        /* of these, called SEEN */
     double fill;          /* share of the cells in use, 0 to 1 */
-    double fpr_bound;     /* the bound that was asked for */
+    double fpr_bound;     /* the bound that was asked for, or that the settings imply */
+    bool fpr_implied;     /* fpr was not given, and every setting that decides it was */
     double fpr_now;       /* false positive rate of the next new key, from the fill */
     bool overfull;        /* it has begun to forget (where chance decides: is expected to have
                            * lost a key); or if it keeps all, has more than it has room for */

@@ -296,7 +296,7 @@ size_t weir__spec_print(const weir__tables *tables, const weir__value *values, c
     char separator = ':';
     for (size_t i = 0; weir__table_at(tables, i)->name && used < sizeof text; i++) {
         const weir_option *o = weir__table_at(tables, i);
-        if (!values[i].given && !o->standard) continue;
+        if (values[i].implied || (!values[i].given && !o->standard)) continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%c%s=", separator, o->name);
         if (used < sizeof text) used += print_value(text + used, sizeof text - used, o, &values[i]);
         separator = ',';

@@ -24,6 +24,7 @@
 /* One option's value. Which field holds it follows from the option's type. */
 typedef struct {
     bool given;     /* named in the spec, or resolved since; else the default or still open */
+    bool implied;   /* RATE: not given, follows from the options that are: not printed */
     bool is_time;   /* SPAN: a duration in nanoseconds, not a count */
     double number;  /* RATE */
     uint64_t whole; /* SIZE, COUNT, SPAN, SEED; CHOICE: place in the list */
@@ -58,8 +59,8 @@ weir_status weir__spec_read(const weir__tables *tables, const char *spec, weir__
                             weir_error *err);
 void weir__values_free(weir__value *values);
 
-/* The full spec: every option that was given, resolved or has a default; the
- * text makes the same values again. As snprintf(). */
+/* The full spec: every option that was given, resolved or has a default, but for
+ * implied ones; the text makes the same values again. As snprintf(). */
 size_t weir__spec_print(const weir__tables *tables, const weir__value *values, char *buffer,
                         size_t size);
 

@@ -213,9 +213,13 @@ static weir_status create(weir_filter *filter, weir_error *err) {
         return weir__opt_fail(filter, OPT_L, err, "k=%u and l=%u make more than %d slices", k, l,
                               WEIR__APBF_SLICES_MOST);
     uint64_t bytes = weir__opt_whole(filter, WEIR__OPT_MEMORY) / WEIR__LINE * WEIR__LINE;
-    weir__apbf_shape s = weir__apbf_plan(block, bytes, weir__opt_rate(filter, WEIR__OPT_FPR), k, l,
-                                         weir__opt_whole(filter, OPT_GENERATION));
+    uint64_t generation = weir__opt_whole(filter, OPT_GENERATION);
+    bool implied = k && l && generation && weir__fpr_is_open(filter);
+    double fpr = implied ? 1 : weir__opt_rate(filter, WEIR__OPT_FPR);
+    weir__apbf_shape s = weir__apbf_plan(block, bytes, fpr, k, l, generation);
     if (!s.generation) return no_plan(filter, block, err);
+    if (implied)
+        weir__imply_fpr(filter, weir__apbf_fpr(&s, (double)generation, (double)generation));
     weir__opt_resolve(filter, OPT_K, s.k);
     weir__opt_resolve(filter, OPT_L, s.l);
     weir__opt_resolve(filter, OPT_GENERATION, s.generation);

@@ -49,7 +49,7 @@ typedef struct {
     weir_filter base;
     uint64_t bits, lines;
     unsigned k;
-    bool block;
+    bool block, k_given;
     line_plan plan; /* block: how a key's bits are found */
     struct {
         uint64_t keys; /* added; after a merge an estimate from the fill */
@@ -122,9 +122,20 @@ static weir_status capacity_does_not_fit(const bloom_filter *f, uint64_t most, w
         weir_print_count(can, (double)most));
 }
 
+/* Bits per key, keys and memory are given, fpr is not: it is the rate at capacity. */
+static bool implies_fpr(const bloom_filter *f) {
+    return f->k_given && weir__opt_given(&f->base, OPT_CAPACITY) &&
+           weir__opt_given(&f->base, WEIR__OPT_MEMORY) && weir__fpr_is_open(&f->base);
+}
+
 /* Memory is settled: the capacity follows, or must not be over what it holds. */
 static weir_status settle_capacity(bloom_filter *f, uint64_t bytes, weir_error *err) {
     char rate[32], has[32];
+    if (bytes && implies_fpr(f)) {
+        weir__imply_fpr(&f->base, weir__bloom_fpr(f->block, bytes, f->k,
+                                                  (double)weir__opt_whole(&f->base, OPT_CAPACITY)));
+        return WEIR_OK;
+    }
     double fpr = weir__opt_rate(&f->base, WEIR__OPT_FPR);
     uint64_t most = bytes ? weir__bloom_capacity(f->block, bytes, f->k, fpr) : 0;
     if (most == 0)
@@ -145,7 +156,8 @@ static weir_status settle_capacity(bloom_filter *f, uint64_t bytes, weir_error *
 static weir_status create(weir_filter *filter, weir_error *err) {
     bloom_filter *f = (bloom_filter *)filter;
     f->block = weir__opt_whole(filter, OPT_LAYOUT) == 1;
-    if (!weir__opt_given(filter, OPT_K))
+    f->k_given = weir__opt_given(filter, OPT_K);
+    if (!f->k_given)
         weir__opt_resolve(filter, OPT_K,
                           weir__bloom_best_k(f->block, weir__opt_rate(filter, WEIR__OPT_FPR)));
     f->k = (unsigned)weir__opt_whole(filter, OPT_K);

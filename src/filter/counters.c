@@ -130,9 +130,14 @@ static weir_status settle_memory(weir_filter *f, shape s, unsigned k, weir_error
 }
 
 /* Memory is settled: the capacity follows, or must not be over what it holds. */
-static weir_status settle_capacity(weir_filter *f, shape s, const weir__counters *c,
+static weir_status settle_capacity(weir_filter *f, shape s, const weir__counters *c, bool all_given,
                                    weir_error *err) {
     char has[32], rate[32];
+    if (all_given && weir__fpr_is_open(f)) {
+        double keys = (double)weir__opt_whole(f, WEIR__COUNTERS_CAPACITY);
+        weir__imply_fpr(f, weir__counters_fpr(c, keys));
+        return WEIR_OK;
+    }
     double fpr = weir__opt_rate(f, WEIR__OPT_FPR), most = weir__counters_capacity(c, fpr);
     if (most < 1)
         return weir__opt_fail(f, WEIR__OPT_MEMORY, err,
@@ -151,6 +156,9 @@ weir_status weir__counters_create(weir_filter *f, weir__counters *first, weir__c
                                   bool with_second, weir_error *err) {
     shape s = {weir__opt_whole(f, WEIR__COUNTERS_LAYOUT) == 1, with_second,
                2u << weir__opt_whole(f, WEIR__COUNTERS_BITS)};
+    bool all_given = weir__opt_given(f, WEIR__COUNTERS_K) &&
+                     weir__opt_given(f, WEIR__COUNTERS_CAPACITY) &&
+                     weir__opt_given(f, WEIR__OPT_MEMORY);
     if (!weir__opt_given(f, WEIR__COUNTERS_K))
         weir__opt_resolve(f, WEIR__COUNTERS_K, best_k(s, weir__opt_rate(f, WEIR__OPT_FPR)));
     unsigned k = (unsigned)weir__opt_whole(f, WEIR__COUNTERS_K);
@@ -161,7 +169,7 @@ weir_status weir__counters_create(weir_filter *f, weir__counters *first, weir__c
     if (status) return status;
     *first = first_array(s, k, weir__opt_whole(f, WEIR__OPT_MEMORY) / WEIR__LINE);
     if (with_second) *second = second_array(first);
-    status = settle_capacity(f, s, first, err);
+    status = settle_capacity(f, s, first, all_given, err);
     if (status) return status;
     return weir__filter_map(f, first->lines * WEIR__LINE, err);
 }

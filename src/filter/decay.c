@@ -194,7 +194,9 @@ static double classic_bound(const weir__decay *d, unsigned K, unsigned P) {
     pair_event set = throws_at(d->m, K);
     double filled = filled_share(d, set.both + set.one, P / d->m);
     if (K == 1) return filled;
-    double excess = excess_of_region(d->m, filled, region_pairs(d, d->m, P, set));
+    pair_event draws = pair_of(P / d->m, P / d->m * (P - 1.0) / d->m);
+    double pairs = d->drawn ? pair_nonzero(d, set, draws, false) : region_pairs(d, d->m, P, set);
+    double excess = excess_of_region(d->m, filled, pairs);
     return pow(filled, K) * pow(excess, 0.5 * K * (K - 1.0));
 }
 
@@ -341,7 +343,9 @@ weir_status weir__decay_settle(weir_filter *filter, weir__fading *c, int opt_k, 
         return weir__opt_fail(filter, opt_p, err, "p=%u is more than the %.0f cells %s", c->P, d->m,
                               d->block ? "of a line" : "there are");
     if (c->K && c->P) {
-        if (weir__decay_bound(d, c->K, c->P) > goal->fpr * (1 + 1e-9)) pair.P = 0;
+        double bound = weir__decay_bound(d, c->K, c->P);
+        if (weir__fpr_is_open(filter)) weir__imply_fpr(filter, bound);
+        else if (bound > goal->fpr * (1 + 1e-9)) pair.P = 0;
     } else if (c->K) {
         pair.P = weir__decay_least_p(d, c->K, goal->fpr);
     } else if (c->P) {

@@ -35,6 +35,7 @@ enum { WEIR__LEVELS = 16 }; /* values of a cell: 0 to 15 */
  * one line and the run split over its words (block). */
 typedef struct {
     bool block;
+    bool drawn; /* the P cells are drawn one by one, not a run */
     unsigned max;
     double m;                    /* cells: of the filter, or (block) of a line */
     double above[WEIR__LEVELS];  /* share of the keys whose level is above v; 0 from max on */

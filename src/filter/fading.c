@@ -13,6 +13,18 @@ enum { CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE_WORDS };
 #define LOWS_3 UINT64_C(0x1249249249249249)
 #define LOWS_4 UINT64_C(0x1111111111111111)
 
+/* --- options ---------------------------------------------------------------------- */
+
+weir_status weir__fading_settle_layout(weir_filter *filter, int opt_layout, int opt_decrement,
+                                       weir_error *err) {
+    if (weir__opt_whole(filter, opt_decrement) == 0) return WEIR_OK;
+    if (weir__opt_given(filter, opt_layout) && weir__opt_whole(filter, opt_layout) == 1)
+        return weir__opt_fail(filter, opt_decrement, err,
+                              "decrement=random draws cells anywhere; take it with layout=classic");
+    weir__opt_resolve(filter, opt_layout, 0);
+    return WEIR_OK;
+}
+
 /* --- geometry -------------------------------------------------------------------- */
 
 uint64_t weir__fading_shape(weir__fading *c, bool block, unsigned width, uint64_t bytes) {
@@ -104,6 +116,23 @@ static void decrement_run(const weir__fading *c, uint64_t from, uint64_t reach) 
     }
 }
 
+/* Decrement P cells drawn one by one. `sparing`: as many as it takes to decrement P, within
+ * reason, since there may be few that are not zero. */
+enum { DRAWS_A_CELL = 64 };
+static void decrement_drawn(const weir__fading *c, uint64_t random) {
+    uint64_t draws = (uint64_t)c->P * (c->sparing ? DRAWS_A_CELL : 1);
+    unsigned left = c->P;
+    for (uint64_t i = 0; i < draws && left; i++) {
+        uint64_t draw = weir__mix64(random += WEIR__GOLD), place = place_of(c, draw);
+        uint64_t *word = &c->at[place / 64], value = *word >> place % 64 & c->max;
+        bool spared = c->sparing && value > c->reach[weir__mix64(draw) % WEIR__DRAWS];
+        if (!c->sparing) left--;
+        if (!value || spared) continue;
+        *word -= UINT64_C(1) << place % 64;
+        if (c->sparing) left--;
+    }
+}
+
 static bool classic_has(const weir__fading *c, const uint64_t *places) {
     bool all = true;
     for (unsigned j = 0; j < c->K; j++)
@@ -139,7 +168,7 @@ static uint64_t run_start(const weir__fading *c, uint64_t random) {
 
 static size_t classic_offer(const weir__fading *c, uint64_t *rng, const weir_batch *batch,
                             const uint8_t *levels, uint64_t *verdicts) {
-    uint64_t places[PLACES];
+    uint64_t places[PLACES], randoms[CHUNK];
     unsigned reach[CHUNK], each = c->K + 1;
     size_t seen = 0, chunk = chunk_of(each);
     for (size_t at = 0; at < batch->count; at += chunk) {
@@ -149,11 +178,13 @@ static size_t classic_offer(const weir__fading *c, uint64_t *rng, const weir_bat
             classic_places(c, batch->hashes[at + i], places + i * each);
             places[i * each + c->K] = run_start(c, random);
             reach[i] = c->reach[random % WEIR__DRAWS];
+            randoms[i] = random;
         }
         for (size_t i = 0; i < n; i++) {
             const uint64_t *key = places + i * each;
             bool is_seen = classic_has(c, key);
-            decrement_run(c, key[c->K], reach[i]);
+            if (c->drawn) decrement_drawn(c, randoms[i]);
+            else decrement_run(c, key[c->K], reach[i]);
             classic_raise(c, key, levels ? levels[at + i] : c->max);
             weir__mark_seen(verdicts, at + i, is_seen);
             seen += is_seen;

@@ -16,6 +16,9 @@
  *                     takes its share as a run from a random cell, around its
  *                     own end
  *
+ * `drawn` (classic only): P cells drawn one by one instead of a run. With `sparing` too, draws
+ * go on until P cells were decremented, a cell of value v with chance 1/v, or 64 P were drawn.
+ *
  * With `sparing` a chosen cell of value v is decremented only once in v times: a
  * draw for each word and key (classic: for each key) gives the highest value
  * that is still decremented. The generator is drawn from once per key whatever
@@ -42,13 +45,17 @@ typedef struct {
      * beginnings, so that the words with one more can start anywhere */
     uint64_t runs[2 * WEIR__LINE_WORDS];
     line_plan plan; /* block: how a key's cells are found */
-    bool block, sparing;
+    bool block, sparing, drawn;
     uint8_t reach[WEIR__DRAWS]; /* sparing: the highest value that a draw decrements */
 } weir__fading;
 
 static inline unsigned weir__fading_width(unsigned max) {
     return max == 1 ? 1 : max == 3 ? 2 : max == 7 ? 3 : 4;
 }
+
+/* decrement=random goes with layout=classic, which it implies. */
+weir_status weir__fading_settle_layout(weir_filter *filter, int opt_layout, int opt_decrement,
+                                       weir_error *err);
 
 /* Bytes used of those given: whole words, or whole lines. */
 uint64_t weir__fading_shape(weir__fading *c, bool block, unsigned width, uint64_t bytes);

@@ -234,6 +234,7 @@ void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info) {
         .offered = filter->offered,
         .seen = filter->seen,
         .fpr_bound = weir__opt_rate(filter, WEIR__OPT_FPR),
+        .fpr_implied = filter->values[WEIR__OPT_FPR].implied,
         .uses_importance = filter->class->kind.uses_importance,
     };
     filter->class->info(filter, info);

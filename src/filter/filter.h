@@ -158,6 +158,16 @@ static inline void weir__opt_resolve(weir_filter *f, int place, uint64_t whole) 
     f->values[place].given = true;
 }
 
+/* The options that are given imply this bound on false positives; for filters whose every
+ * setting was given, fpr not. */
+static inline void weir__imply_fpr(weir_filter *f, double bound) {
+    f->values[WEIR__OPT_FPR].number = bound < 1 ? bound : 1;
+    f->values[WEIR__OPT_FPR].implied = true;
+}
+static inline bool weir__fpr_is_open(const weir_filter *f) {
+    return !f->values[WEIR__OPT_FPR].given;
+}
+
 /* Fail at the place of an option in the spec. */
 #define weir__opt_fail(filter, place, err, ...)                                                    \
     weir__fail((err), WEIR_ERR_RANGE, (filter)->values[place].offset, __VA_ARGS__)

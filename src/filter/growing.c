@@ -75,19 +75,39 @@ static void take_capacity(void *context, const char *name, const char *value, co
     if (!strcmp(name, "capacity")) *(double *)context = atof(value);
 }
 
+/* With its share of fpr, or without any. */
+static weir_status try_inside(growing_filter *f, unsigned i, const char *text, bool with_fpr,
+                              weir_error *why) {
+    char spec[WEIR__SPEC_MAX], fpr[48] = "";
+    if (with_fpr)
+        snprintf(fpr, sizeof fpr, ",fpr=%.17g", weir__opt_rate(&f->base, WEIR__OPT_FPR) / f->most);
+    int n = snprintf(spec, sizeof spec, "%s%cmemory=%llu%s,seed=%llu", text,
+                     strchr(text, ':') ? ',' : ':', (unsigned long long)f->cells, fpr,
+                     (unsigned long long)weir__opt_whole(&f->base, WEIR__OPT_SEED));
+    if (n >= (int)sizeof spec)
+        return weir__fail(why, WEIR_ERR_SPEC, 0, "the spec in 'of' is too long");
+    return weir__filter_new_in(&f->inside[i], spec, f->base.cells + i * f->part, f->cells, why);
+}
+
+/* A filter whose every setting was given implies its rate, if nobody asked for another. */
+static bool inside_implies(growing_filter *f, unsigned i, const char *text) {
+    if (!weir__fpr_is_open(&f->base)) return false;
+    if (try_inside(f, i, text, false, NULL) == WEIR_OK &&
+        f->inside[i]->values[WEIR__OPT_FPR].implied) {
+        weir__imply_fpr(&f->base, f->most * weir__opt_rate(f->inside[i], WEIR__OPT_FPR));
+        return true;
+    }
+    weir_filter_free(f->inside[i]);
+    f->inside[i] = NULL;
+    return false;
+}
+
 static weir_status make_inside(growing_filter *f, unsigned i, weir_error *err) {
     const weir__value *of = &f->base.values[OPT_OF];
     const char *text = of->text ? of->text : "bloom";
-    char spec[WEIR__SPEC_MAX];
     weir_error inner = {0};
-    int n = snprintf(spec, sizeof spec, "%s%cmemory=%llu,fpr=%.17g,seed=%llu", text,
-                     strchr(text, ':') ? ',' : ':', (unsigned long long)f->cells,
-                     weir__opt_rate(&f->base, WEIR__OPT_FPR) / f->most,
-                     (unsigned long long)weir__opt_whole(&f->base, WEIR__OPT_SEED));
-    if (n >= (int)sizeof spec)
-        return weir__opt_fail(&f->base, OPT_OF, err, "the spec in 'of' is too long");
-    weir_status status =
-        weir__filter_new_in(&f->inside[i], spec, f->base.cells + i * f->part, f->cells, &inner);
+    if (inside_implies(f, i, text)) return WEIR_OK;
+    weir_status status = try_inside(f, i, text, true, &inner);
     if (status == WEIR_OK) return status;
     int64_t at = inner.offset >= 0 && inner.offset < (int64_t)strlen(text) ? inner.offset : 0;
     return weir__fail(err, status, of->offset < 0 ? -1 : of->offset + at, "of: %.300s",

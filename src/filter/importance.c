@@ -41,12 +41,14 @@
  *     keys of the highest level (mix=any). The paper assumes all classes alike
  *     (mix=even), which lets P be about half.
  *   - P cells beside each other from a random one on, as the thesis does, where
- *     the paper draws P cells.
+ *     the paper draws P cells; decrement=random draws them.
  *   - H: the paper chooses P non-zero cells with probability inverse to their value.
  *     We choose P cells as ever and decrement those of value v with chance 1/v,
  *     which is the same with a P that is smaller by the mean of 1/v over all cells
  *     (zero ones counting nothing), costs no search for cells, and keeps the chain.
- *     The chance is a multiple of 1/1024.
+ *     The chance is a multiple of 1/1024. decrement=random goes on drawing until P
+ *     cells were decremented, to the letter; the bound is that of P cells chosen,
+ *     which are fewer decrements, so it holds.
  */
 #include "filter/importance.h"
 
@@ -61,6 +63,7 @@ enum {
     OPT_MAX,
     OPT_K,
     OPT_P,
+    OPT_DECREMENT,
     OPT_SCALE,
     OPT_LOW,
     OPT_HIGH,
@@ -135,6 +138,7 @@ static weir__decay_goal goal_of(const importance_filter *f) {
     weir__importance_even(f->mode, c->max, shares);
     goal.usual = weir__importance_decay(f->mode, c->block, c->max, bytes, shares);
     goal.bound = weir__importance_decay(f->mode, c->block, c->max, bytes, even ? shares : NULL);
+    goal.usual.drawn = goal.bound.drawn = c->drawn;
     for (unsigned v = 1; v <= c->max; v++) sum += v * shares[v];
     for (unsigned v = 1; v <= c->max; v++) goal.weights[v] = v * shares[v] / sum;
     return goal;
@@ -143,6 +147,7 @@ static weir__decay_goal goal_of(const importance_filter *f) {
 /* The cells, their K and P, for one width of a cell. */
 static weir_status settle_width(importance_filter *f, unsigned width, weir_error *err) {
     weir_filter *filter = &f->base;
+    f->c.drawn = weir__opt_whole(filter, OPT_DECREMENT) == 1;
     weir__fading_shape(&f->c, weir__opt_whole(filter, OPT_LAYOUT) == 1, width,
                        weir__opt_whole(filter, WEIR__OPT_MEMORY));
     weir__decay_goal goal = goal_of(f);
@@ -188,6 +193,8 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     f->mode = (weir__importance_mode)weir__opt_whole(filter, OPT_MODE);
     f->scale = (unsigned)weir__opt_whole(filter, OPT_SCALE);
     weir_status status = check_range(f, err);
+    if (status == WEIR_OK)
+        status = weir__fading_settle_layout(filter, OPT_LAYOUT, OPT_DECREMENT, err);
     if (status == WEIR_OK) status = settle(f, err);
     if (status == WEIR_OK) status = weir__filter_map(filter, f->c.words * 8, err);
     f->c.sparing = f->mode == WEIR__MODE_H;
@@ -320,7 +327,9 @@ static weir__decay decay_so_far(const importance_filter *f) {
     for (unsigned v = 0; v < WEIR__LEVELS; v++) keys += (double)f->state.levels[v];
     for (unsigned v = 0; v < WEIR__LEVELS && keys > 0; v++)
         shares[v] = (double)f->state.levels[v] / keys;
-    return weir__importance_decay(f->mode, f->c.block, f->c.max, f->c.words * 8, shares);
+    weir__decay d = weir__importance_decay(f->mode, f->c.block, f->c.max, f->c.words * 8, shares);
+    d.drawn = f->c.drawn;
+    return d;
 }
 
 static double gap_half_forgotten(const importance_filter *f, const weir__decay *d, unsigned level) {
@@ -420,6 +429,9 @@ static const weir_option options[] = {
      "cells probed and raised per key; derived from fpr"},
     {"p", WEIR_OPT_COUNT, 1, WEIR__P_MOST, NULL, NULL,
      "cells chosen to be decremented per key; derived from fpr and k"},
+    {"decrement", WEIR_OPT_CHOICE, 0, 0, "run|random", "run",
+     "the p cells: beside each other from a random one on, or drawn one by one as in the paper "
+     "(layout=classic); mode=h then draws until p cells were lowered"},
     {"scale", WEIR_OPT_CHOICE, 0, 0, "linear|log|quantile", "quantile",
      "from importance to level: even steps or ratios from low to high, or by rank among the "
      "latest records"},

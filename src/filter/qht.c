@@ -99,6 +99,8 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     qht_filter *f = (qht_filter *)filter;
     unsigned slots = (unsigned)weir__opt_whole(filter, OPT_SLOTS);
     unsigned bits = (unsigned)weir__opt_whole(filter, OPT_BITS);
+    if (slots && bits && slots * bits <= WEIR__LINE_BITS && weir__fpr_is_open(filter))
+        weir__imply_fpr(filter, weir__qht_fpr(slots, bits));
     weir__qht_shape shape = weir__qht_plan(slots, bits, weir__opt_rate(filter, WEIR__OPT_FPR));
     if (!shape.bits || !shape.slots) return no_shape(filter, slots, bits, err);
     weir__opt_resolve(filter, OPT_SLOTS, shape.slots);

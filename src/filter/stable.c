@@ -41,7 +41,7 @@
 #include "filter/fading.h"
 #include "filter/filter.h"
 
-enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_MAX, OPT_K, OPT_P };
+enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_MAX, OPT_K, OPT_P, OPT_DECREMENT };
 
 typedef struct {
     weir_filter base;
@@ -163,13 +163,17 @@ weir__stable_shape weir__stable_shape_of(bool block, unsigned max, uint64_t byte
 
 static weir_status create(weir_filter *filter, weir_error *err) {
     stable_filter *f = (stable_filter *)filter;
+    weir_status status = weir__fading_settle_layout(filter, OPT_LAYOUT, OPT_DECREMENT, err);
+    if (status != WEIR_OK) return status;
     bool block = weir__opt_whole(filter, OPT_LAYOUT) == 1;
+    f->c.drawn = weir__opt_whole(filter, OPT_DECREMENT) == 1;
     unsigned width = (unsigned)weir__opt_whole(filter, OPT_MAX) + 1;
     uint64_t bytes =
         weir__fading_shape(&f->c, block, width, weir__opt_whole(filter, WEIR__OPT_MEMORY));
     weir__stable_shape s = weir__stable_shape_of(block, f->c.max, bytes);
     weir__decay_goal goal = goal_of(&s, (double)f->c.cells, weir__opt_rate(filter, WEIR__OPT_FPR));
-    weir_status status = weir__decay_settle(filter, &f->c, OPT_K, OPT_P, &goal, err);
+    goal.bound.drawn = goal.usual.drawn = f->c.drawn;
+    status = weir__decay_settle(filter, &f->c, OPT_K, OPT_P, &goal, err);
     if (status == WEIR_OK) status = weir__filter_map(filter, bytes, err);
     if (status == WEIR_OK) weir__fading_begin(&f->c, filter->cells);
     return status;
@@ -291,6 +295,8 @@ static const weir_option options[] = {
      "cells probed and set per key; derived from fpr"},
     {"p", WEIR_OPT_COUNT, 1, WEIR__P_MOST, NULL, NULL,
      "cells decremented per key; derived from fpr and k"},
+    {"decrement", WEIR_OPT_CHOICE, 0, 0, "run|random", "run",
+     "the p cells: beside each other from a random one on, or drawn one by one (layout=classic)"},
     {NULL, WEIR_OPT_COUNT, 0, 0, NULL, NULL, NULL},
 };
 

@@ -96,18 +96,39 @@ static weir_status take_first(weir_filter *filter, int place, char *inner, uint6
     return take_spec(filter, place, inner, count, err);
 }
 
-static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, const char *inner,
-                             weir_error *err) {
+/* With its share of fpr, or without any. */
+static weir_status try_part(weir__nest *nest, weir_filter *filter, size_t i, const char *inner,
+                            bool with_fpr, weir_error *why) {
     static const char *const hashes[] = {"xxh3", "siphash"};
-    char spec[WEIR__SPEC_MAX + 160];
+    char spec[WEIR__SPEC_MAX + 160], fpr[48] = "";
     uint64_t bytes = nest->stride - nest->head;
     uint8_t *cells = filter->cells + i * nest->stride + nest->head;
-    weir_error why = {0};
-    snprintf(spec, sizeof spec, "%s%cmemory=%llu,fpr=%.17g,seed=%llu,hash=%s%s", inner,
-             strchr(inner, ':') ? ',' : ':', (unsigned long long)bytes, nest->fpr,
+    if (with_fpr) snprintf(fpr, sizeof fpr, ",fpr=%.17g", nest->fpr);
+    snprintf(spec, sizeof spec, "%s%cmemory=%llu%s,seed=%llu,hash=%s%s", inner,
+             strchr(inner, ':') ? ',' : ':', (unsigned long long)bytes, fpr,
              (unsigned long long)weir__opt_whole(filter, WEIR__OPT_SEED),
              hashes[weir__opt_whole(filter, WEIR__OPT_HASH)], layout_of(nest, inner));
-    weir_status status = weir__filter_new_in(&nest->sites[i].filter, spec, cells, bytes, &why);
+    return weir__filter_new_in(&nest->sites[i].filter, spec, cells, bytes, why);
+}
+
+/* Parts whose every setting was given imply their rate, if nobody asked for another. */
+static bool part_implies(weir__nest *nest, weir_filter *filter, size_t i, const char *inner) {
+    weir_filter **part = &nest->sites[i].filter;
+    if (!weir__fpr_is_open(filter)) return false;
+    if (try_part(nest, filter, i, inner, false, NULL) == WEIR_OK &&
+        (*part)->values[WEIR__OPT_FPR].implied)
+        return true;
+    weir_filter_free(*part);
+    *part = NULL;
+    return false;
+}
+
+static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, const char *inner,
+                             weir_error *err) {
+    uint64_t bytes = nest->stride - nest->head;
+    weir_error why = {0};
+    if (part_implies(nest, filter, i, inner)) return WEIR_OK;
+    weir_status status = try_part(nest, filter, i, inner, true, &why);
     if (status == WEIR_OK) return WEIR_OK;
     char share[32];
     return weir__fail(err, status, -1, "a part with %s of memory cannot be made: %.280s",
@@ -170,6 +191,18 @@ static weir_status lay_out(weir__nest *nest, weir_filter *filter, size_t count, 
     return WEIR_OK;
 }
 
+/* A key meets `steps` parts at most, and each may err. */
+static void imply_from_parts(const weir__nest *nest, weir_filter *filter, size_t steps) {
+    double worst = 0;
+    bool implied = false;
+    for (size_t i = 0; i < nest->count; i++) {
+        const weir__value *fpr = &nest->sites[i].filter->values[WEIR__OPT_FPR];
+        implied |= fpr->implied;
+        if (fpr->number > worst) worst = fpr->number;
+    }
+    if (implied) weir__imply_fpr(filter, worst * (double)steps);
+}
+
 weir_status weir__nest_make(weir__nest *nest, weir_filter *filter, size_t count, int of, int first,
                             size_t steps, size_t extra, weir_error *err) {
     char inner[WEIR__SPEC_MAX], other[WEIR__SPEC_MAX] = "";
@@ -185,6 +218,7 @@ weir_status weir__nest_make(weir__nest *nest, weir_filter *filter, size_t count,
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
         status = make_part(nest, filter, i, i == 0 && *other ? other : inner, err);
     if (status == WEIR_OK) filter->windowed = nest->sites[0].filter->windowed;
+    if (status == WEIR_OK) imply_from_parts(nest, filter, adds_up ? steps : 1);
     return status;
 }
 

@@ -12,7 +12,7 @@ typedef struct {
     unsigned char *cells;
     uint64_t m, rng;
     unsigned K, P, max, per_word;
-    bool block, sparing;
+    bool block, sparing, drawn;
 } twin;
 
 static inline uint64_t twin_mix(uint64_t x) {
@@ -55,8 +55,24 @@ static inline uint64_t twin_piece(uint64_t first, uint64_t second, unsigned w) {
     return (w < 4 ? first >> (16 * w) : second >> (16 * (w - 4))) & 0xffff;
 }
 
+/* P cells one by one; of those that may be spared, as many as it takes. */
+static inline void twin_draw(twin *t, uint64_t random) {
+    unsigned lowered = 0;
+    for (unsigned i = 1; i <= t->P * 64 && lowered < t->P; i++) {
+        uint64_t draw = twin_mix(random + i * UINT64_C(0x9e3779b97f4a7c15));
+        uint64_t cell = scale(draw, t->m);
+        unsigned before = t->cells[cell];
+        twin_lower(t, cell, twin_reach(t, twin_mix(draw)));
+        lowered += !t->sparing || t->cells[cell] != before;
+    }
+}
+
 static inline void twin_decrement(twin *t, uint64_t hash) {
     uint64_t random = twin_mix(t->rng += UINT64_C(0x9e3779b97f4a7c15));
+    if (t->drawn) {
+        twin_draw(t, random);
+        return;
+    }
     if (!t->block) {
         for (unsigned i = 0; i < t->P; i++)
             twin_lower(t, (scale(random, t->m) + i) % t->m, twin_reach(t, random));

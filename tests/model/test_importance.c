@@ -4,7 +4,7 @@
 #include "cells_twin.h"
 #include "theory.h"
 
-enum { LAYOUT = WEIR__OPT_OWN, MODE, MAX, K_PLACE, P_PLACE, SCALE, LOW, HIGH, MIX };
+enum { LAYOUT = WEIR__OPT_OWN, MODE, MAX, K_PLACE, P_PLACE, DECREMENT, SCALE, LOW, HIGH, MIX };
 enum { LEVELS = WEIR__LEVELS };
 
 static unsigned k_of(const weir_filter *f) { return (unsigned)weir__opt_whole(f, K_PLACE); }
@@ -23,8 +23,10 @@ static double cells_of(const weir_filter *f) {
 static weir__decay decay_of(const weir_filter *f, bool even) {
     double shares[LEVELS];
     weir__importance_even(mode_of(f), max_of(f), shares);
-    return weir__importance_decay(mode_of(f), is_block(f), max_of(f), f->cells_bytes,
-                                  even ? shares : NULL);
+    weir__decay d = weir__importance_decay(mode_of(f), is_block(f), max_of(f), f->cells_bytes,
+                                           even ? shares : NULL);
+    d.drawn = weir__opt_whole(f, DECREMENT) == 1;
+    return d;
 }
 
 /* Importance i of a stream in which all from 0 to 1 are alike. */
@@ -121,6 +123,7 @@ static void compare_with_twin(const char *spec) {
     twin t = make_twin(f, is_block(f), k_of(f), p_of(f), max_of(f));
     twin_sample s = {.rng = weir__filter_state(f)[1]};
     t.sparing = mode_of(f) == WEIR__MODE_H;
+    t.drawn = weir__opt_whole(f, DECREMENT) == 1;
     for (uint64_t i = 0; i < 6000; i++) {
         uint64_t hash = skewed_key(3, i, 5000);
         double x = odd_importance(i);
@@ -159,6 +162,9 @@ static void test_twin(void **state) {
             if (l) compare_with_twin(spec);
             weir__cpu_most = CPU_AVX512;
         }
+    compare_with_twin("importance:memory=2000,seed=9,decrement=random,max=7,k=5,p=10");
+    compare_with_twin("importance:memory=2000,seed=9,decrement=random,mode=2c,max=7,k=5,p=10");
+    compare_with_twin("importance:memory=2000,seed=9,decrement=random,mode=h,max=7,k=5,p=10");
 }
 
 /* Without importances it is the stable filter. */
@@ -368,6 +374,14 @@ static void test_bound(void **state) {
                          l || mode == 2 ? "3" : "7");
                 rate_when_stable(spec, mix == 1);
             }
+    for (int mode = 0; mode < 2; mode++) {
+        char spec[160];
+        snprintf(spec, sizeof spec,
+                 "importance:memory=1K,scale=linear,high=1000,fpr=1%%,max=7,mode=%s,"
+                 "decrement=random",
+                 mode_names[mode]);
+        rate_when_stable(spec, false);
+    }
 }
 
 /* Planned for any mix, the bound holds whatever importances come: rising for
@@ -485,6 +499,7 @@ static void test_options(void **state) {
     assert_true(p_of(even) < p_of(any));
     weir_filter_free(any), weir_filter_free(even);
 
+    expect_refused("importance:decrement=random,layout=block", "layout=classic", "decrement=");
     expect_refused("importance:max=0", "max", "max=");
     expect_refused("importance:max=1", "max", "max=");
     expect_refused("importance:k=0", "out of range", "k=");

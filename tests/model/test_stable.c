@@ -3,7 +3,7 @@
 #include "filter/stable.h"
 #include "theory.h"
 
-enum { LAYOUT = WEIR__OPT_OWN, MAX, K_PLACE, P_PLACE };
+enum { LAYOUT = WEIR__OPT_OWN, MAX, K_PLACE, P_PLACE, DECREMENT };
 
 static unsigned k_of(const weir_filter *f) { return (unsigned)weir__opt_whole(f, K_PLACE); }
 static unsigned p_of(const weir_filter *f) { return (unsigned)weir__opt_whole(f, P_PLACE); }
@@ -15,6 +15,7 @@ static bool is_block(const weir_filter *f) { return weir__opt_whole(f, LAYOUT) =
 static void compare_with_twin(const char *spec) {
     weir_filter *f = make_filter(spec);
     twin t = make_twin(f, is_block(f), k_of(f), p_of(f), max_of(f));
+    t.drawn = weir__opt_whole(f, DECREMENT) == 1;
     for (uint64_t i = 0; i < 8000; i++) {
         uint64_t hash = skewed_key(3, i, 5000);
         bool expected = twin_offer(&t, hash, t.max);
@@ -40,6 +41,7 @@ static void test_twin(void **state) {
                      more[i]);
             compare_with_twin(spec);
         }
+    compare_with_twin("stable:memory=2000,seed=9,decrement=random,max=7,k=5,p=10");
 }
 
 /* --- formulas --------------------------------------------------------------------- */

@@ -244,22 +244,27 @@ WEIR_API weir_status weir_filter_merge(weir_filter *into, const weir_filter *fro
 
 /* What a filter is and how it stands. */
 typedef struct {
-    const char *name;     /* of the kind: "recent" */
-    uint64_t seed;        /* the seed in use, drawn or given */
-    uint64_t memory;      /* bytes held by the filter: its cells, and tables of at most 8K, for
-                           * each of its sites if it has any */
-    uint64_t offered;     /* keys offered since creation or clear */
-    uint64_t seen;        /* of these, called SEEN */
-    double fill;          /* share of the cells in use, 0 to 1 */
-    double fpr_bound;     /* the bound that was asked for, or that the settings imply */
-    bool fpr_implied;     /* fpr was not given, and every setting that decides it was */
-    double fpr_now;       /* false positive rate of the next new key, from the fill */
-    bool overfull;        /* it has begun to forget (where chance decides: is expected to have
-                           * lost a key); or if it keeps all, has more than it has room for */
-    bool keeps_all;       /* it forgets nothing: with too many keys fpr_now rises instead */
-    double room;          /* keys that it is made for or can hold; 0: no number can be given, as
-                           * it forgets a little with each new key */
-    bool uses_importance; /* it looks at the importances of a batch, or a filter in it does */
+    const char *name;      /* of the kind: "recent" */
+    uint64_t seed;         /* the seed in use, drawn or given */
+    uint64_t memory;       /* bytes held by the filter: its cells, and tables of at most 8K, for
+                            * each of its sites if it has any */
+    uint64_t offered;      /* keys offered since creation or clear */
+    uint64_t seen;         /* of these, called SEEN */
+    double fill;           /* share of the cells in use, 0 to 1 */
+    double fpr_bound;      /* the bound that was asked for, or that the settings imply */
+    bool fpr_implied;      /* fpr was not given, and every setting that decides it was */
+    double fpr_now;        /* false positive rate of the next new key, from the fill */
+    bool overfull;         /* it has begun to forget (where chance decides: is expected to have
+                            * lost a key); or if it keeps all, has more than it has room for */
+    bool keeps_all;        /* it forgets nothing: with too many keys fpr_now rises instead */
+    double room;           /* keys that it is made for or can hold; 0: no number can be given, as
+                            * it forgets a little with each new key */
+    bool uses_importance;  /* it looks at the importances of a batch, or a filter in it does */
+    bool uses_producers;   /* it looks at the producers of a batch, or a filter in it does */
+    uint64_t memory_asked; /* the option memory, in bytes; `memory` may be less */
+    int64_t window;        /* keys are forgotten at this age; 0: not by age */
+    bool window_is_time;   /* the age is in nanoseconds, else in records */
+    bool renew;            /* a repeat makes its key young again */
 } weir_filter_info;
 
 WEIR_API void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info);

@@ -570,6 +570,7 @@ static void info(const weir_filter *filter, weir_filter_info *info) {
     const apbf_filter *f = (const apbf_filter *)filter;
     double fill[WEIR__APBF_SLICES_MOST];
     info->room = remembered(f);
+    info->renew = f->renew;
     info->overfull = (double)f->state.inserted > info->room;
     if (!f->lane) {
         classic_fill(f, fill);

@@ -236,6 +236,7 @@ void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info) {
         .fpr_bound = weir__opt_rate(filter, WEIR__OPT_FPR),
         .fpr_implied = filter->values[WEIR__OPT_FPR].implied,
         .uses_importance = filter->class->kind.uses_importance,
+        .memory_asked = weir__opt_whole(filter, WEIR__OPT_MEMORY),
     };
     filter->class->info(filter, info);
 }

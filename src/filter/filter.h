@@ -99,8 +99,8 @@ typedef struct weir__filter_class {
     size_t (*offer)(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts);
     size_t (*test)(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts);
 
-    /* Fill in fill, fpr_now, overfull, and where they apply keeps_all and room; the rest is
-     * filled in already. */
+    /* Fill in fill, fpr_now, overfull, and where they apply keeps_all, room, uses_producers and
+     * those of the window; the rest is filled in already. */
     void (*info)(const weir_filter *filter, weir_filter_info *info);
 
     /* Optional: NULL means no details / cannot be merged / nothing to check. */
@@ -166,6 +166,14 @@ static inline void weir__imply_fpr(weir_filter *f, double bound) {
 }
 static inline bool weir__fpr_is_open(const weir_filter *f) {
     return !f->values[WEIR__OPT_FPR].given;
+}
+
+/* Describe the window of a filter by its option of that name, a span, and whether repeats
+ * renew it. */
+static inline void weir__info_window(weir_filter_info *info, const weir__value *span, bool renew) {
+    info->window = (int64_t)span->whole;
+    info->window_is_time = span->is_time;
+    info->renew = renew;
 }
 
 /* Fail at the place of an option in the spec. */

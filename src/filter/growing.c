@@ -365,6 +365,9 @@ static void info(const weir_filter *base, weir_filter_info *info) {
     info->fpr_now = 1 - none;
     info->memory += f->most * f->inside[0]->class->size;
     info->overfull = f->state.dropped > 0;
+    info->window = (int64_t)f->length;
+    info->window_is_time = f->timed;
+    info->renew = f->renew;
     info->room = (double)f->most * (double)f->capacity;
 }
 

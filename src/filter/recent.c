@@ -2257,6 +2257,7 @@ static void info(const weir_filter *base, weir_filter_info *info) {
     const recent_filter *f = (const recent_filter *)base;
     if (f->base.windowed) {
         const window_plan *plan = &f->window;
+        weir__info_window(info, &base->values[OPT_WINDOW], weir__opt_whole(base, OPT_RENEW));
         info->fill = (double)f->state.window.held / ((double)f->lines * plan->groups * plan->slots);
         info->fpr_now = weir__window_fpr(plan, &f->state.window);
         info->overfull = f->state.window.forgotten > 0;

@@ -276,6 +276,7 @@ static double capacity(const weir__window *f) {
 static void info(const weir_filter *base, weir_filter_info *info) {
     const weir__window *f = (const weir__window *)base;
     double places = total_cells(f) * (f->jumping ? f->running_most : 1);
+    weir__info_window(info, &base->values[OPT_LENGTH], weir__opt_whole(base, OPT_RENEW));
     info->fill = (double)f->state.live / places;
     info->fpr_now = rate_now(f);
     info->overfull = f->state.cut > 0;

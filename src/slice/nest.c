@@ -304,6 +304,10 @@ void weir__nest_info(const weir_filter *filter, weir_filter_info *info) {
         info->keeps_all = part.keeps_all && (i == 0 || info->keeps_all);
         info->room += part.room;
         info->uses_importance |= part.uses_importance;
+        info->uses_producers |= part.uses_producers;
+        info->window = part.window;
+        info->window_is_time = part.window_is_time;
+        info->renew = part.renew;
     }
 }
 

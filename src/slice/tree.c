@@ -256,6 +256,7 @@ static void info(const weir_filter *filter, weir_filter_info *out) {
     weir_site_info root;
     double right = 1;
     weir__nest_info(filter, out);
+    out->uses_producers = true;
     weir__nest_site(&f->nest, 0, &root);
     out->fill = root.fill;
     /* Bits set at a node are set at the root too: what stops a key there stops it here. */

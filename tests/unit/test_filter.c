@@ -450,6 +450,39 @@ static void what_cannot_be_merged_says_so(void **state) {
     weir_filter_free(c);
 }
 
+/* What a filter says of its window, its producers and its memory, however deep they are. */
+static void info_states_facts(void **state) {
+    static const struct {
+        const char *spec;
+        int64_t window;
+        bool is_time, renew, producers;
+        uint64_t memory;
+    } cases[] = {
+        {"recent:memory=64K", 0, false, false, false, 65536},
+        {"recent:memory=64K,window=10s", INT64_C(10000000000), true, false, false, 65536},
+        {"recent:memory=64K,window=5000,renew=yes", 5000, false, true, false, 65536},
+        {"window:memory=64K,length=1m,renew=yes", INT64_C(60000000000), true, true, false, 65536},
+        {"growing:memory=1M,of=(window:length=1h)", INT64_C(3600000000000), true, false, false,
+         1048576},
+        {"horizontal:memory=1M,slices=2,of=(recent:window=1s)", INT64_C(1000000000), true, false,
+         false, 1048576},
+        {"tree:memory=1M", 0, false, false, true, 1048576},
+        {"bloom:memory=1M,capacity=1000", 0, false, false, false, 1048576},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weir_filter *filter = make_filter(cases[i].spec);
+        weir_filter_info info;
+        weir_filter_get_info(filter, &info);
+        assert_int_equal(info.window, cases[i].window);
+        assert_int_equal(info.window_is_time, cases[i].is_time);
+        assert_int_equal(info.renew, cases[i].renew);
+        assert_int_equal(info.uses_producers, cases[i].producers);
+        assert_int_equal(info.memory_asked, cases[i].memory);
+        weir_filter_free(filter);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_do_not_depend_on_batches),
@@ -468,6 +501,7 @@ int main(void) {
         cmocka_unit_test(bad_specs_are_refused_with_their_place),
         cmocka_unit_test(tables_are_complete),
         cmocka_unit_test(what_cannot_be_merged_says_so),
+        cmocka_unit_test(info_states_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

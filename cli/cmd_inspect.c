@@ -11,7 +11,7 @@
 #include "cli.h"
 #include "opts.h"
 #include "report.h"
-#include "sites.h"
+#include "site_picture.h"
 #include "spec_text.h"
 #include "weir.h"
 

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 #include "opts.h"
-#include "pairs.h"
+#include "pairs_command.h"
 #include "values.h"
 
 enum { TEXT_VALUES = 6 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "pairs.h"
+#include "pairs_command.h"
 
 enum { MEET_MOST = 4, TEXT_MOST = 400, VALUES_EACH = 64, VALUES_MOST = 1 << 16 };
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "pairs.h"
+#include "pairs_command.h"
 #include "stopping.h"
 
 enum { WORKER_MEMORY = 8 << 20, NOTE_SIZE = 8192 };

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "pairs.h"
+#include "pairs_command.h"
 #include "plot.h"
 #include "report.h"
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "pairs.h"
+#include "pairs_command.h"
 
 enum { ITEMS_MOST = 1024 };
 

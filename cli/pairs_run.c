@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "pairs.h"
+#include "pairs_command.h"
 #include "stopping.h"
 
 /* ---- self and join ---- */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/importance.h"
+#include "filter/fading/importance.h"
 #include "lab_experiment.h"
 #include "lab_firsts.h"
 #include "lab_rng.h"
@@ -572,7 +572,8 @@ const lab_experiment lab_exp_importance[] = {
      .claim = "BF fills up; SBF and IBF stabilise at the number of zeros that the theory gives.",
      .method =
          "16384 cells, M=7, K=5, P=12; 60,000 records, uniform importances. The theory is the "
-         "exact chain of a cell (src/filter/importance.c says what is wrong with the printed "
+         "exact chain of a cell (src/filter/fading/importance.c says what is wrong with the "
+         "printed "
          "one). Agreement within 1.5 points is asked for, a limit set after a first run had "
          "1.07: the drawn importances fall on seven classes not quite evenly.",
      .columns = zero_columns, .cases = zero_cases, .claims = zero_claims,

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "filter/stable.h"
+#include "filter/fading/stable.h"
 #include "lab_experiment.h"
 #include "lab_prepared.h"
 #include "lab_rng.h"

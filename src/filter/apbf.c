@@ -54,8 +54,8 @@
 #include "core/cells.h"
 #include "filter/aging.h"
 #include "filter/filter.h"
-#include "filter/line_cells.h"
-#include "filter/lines.h"
+#include "filter/line/line_cells.h"
+#include "filter/line/lines.h"
 #include "filter/probe.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_K, OPT_L, OPT_GENERATION, OPT_RENEW };

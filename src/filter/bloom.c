@@ -32,7 +32,7 @@
 #include "core/cells.h"
 #include "filter/bloom.h"
 #include "filter/filter.h"
-#include "filter/line_cells.h"
+#include "filter/line/line_cells.h"
 #include "filter/occupancy.h"
 #include "filter/probe.h"
 

@@ -2,34 +2,9 @@
  */
 #include "filter/filter.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A new filter is its file and a line here. */
-#define WEIR__FILTERS(X)                                                                           \
-    X(recent)                                                                                      \
-    X(bloom)                                                                                       \
-    X(stable)                                                                                      \
-    X(reservoir)                                                                                   \
-    X(counting)                                                                                    \
-    X(spectral)                                                                                    \
-    X(apbf)                                                                                        \
-    X(qht)                                                                                         \
-    X(window)                                                                                      \
-    X(growing)                                                                                     \
-    X(importance)                                                                                  \
-    X(buffer)                                                                                      \
-    X(horizontal)                                                                                  \
-    X(vertical)                                                                                    \
-    X(tree)
-
-#define WEIR__DECLARE(name) extern const weir__filter_class weir__##name##_class;
-WEIR__FILTERS(WEIR__DECLARE)
-
-#define WEIR__LIST(name) &weir__##name##_class,
-const weir__filter_class *const weir__filter_classes[] = {WEIR__FILTERS(WEIR__LIST) NULL};
 
 static const weir_option common_options[] = {
     [WEIR__OPT_MEMORY] =
@@ -244,16 +219,6 @@ void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info) {
 size_t weir_filter_spec(const weir_filter *filter, char *buffer, size_t size) {
     weir__tables tables = tables_of(filter->class);
     return weir__spec_print(&tables, filter->values, buffer, size);
-}
-
-void weir__detail(weir_detail_fn *each, void *context, const char *name, const char *meaning,
-                  const char *format, ...) {
-    char value[64];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(value, sizeof value, format, args);
-    va_end(args);
-    each(context, name, value, meaning);
 }
 
 void weir_filter_details(const weir_filter *filter, weir_detail_fn *each, void *context) {

@@ -1,7 +1,7 @@
 /* filter.h - what a filter is, inside the library.
  *
  * A filter is one file that ends in a table, `weir__filter_class`, and one
- * line in the list in filter.c. The table says what its options are and how it
+ * line in registry/filter_classes.c. The table says what its options are and how it
  * plans, offers, tests and describes; everything else is done once, here and in
  * filter.c, for all filters: parsing the spec, drawing the seed, hashing,
  * mapping memory, counting, printing the resolved spec, snapshots.
@@ -31,6 +31,7 @@
 #ifndef WEIR_FILTER_FILTER_H
 #define WEIR_FILTER_FILTER_H
 
+#include "core/detail.h"
 #include "core/error.h"
 #include "core/family.h"
 #include "core/hash.h"
@@ -180,10 +181,6 @@ static inline void weir__info_window(weir_filter_info *info, const weir__value *
 #define weir__opt_fail(filter, place, err, ...)                                                    \
     weir__fail((err), WEIR_ERR_RANGE, (filter)->values[place].offset, __VA_ARGS__)
 
-/* One detail, value printed printf-style. */
-void weir__detail(weir_detail_fn *each, void *context, const char *name, const char *meaning,
-                  const char *format, ...) __attribute__((format(printf, 5, 6)));
-
 static inline void weir__mark_seen(uint64_t *verdicts, size_t i, bool seen) {
     verdicts[i / 64] |= (uint64_t)seen << (i % 64);
 }
@@ -208,7 +205,7 @@ static inline uint64_t *weir__filter_state(const weir_filter *filter) {
     return (uint64_t *)((uint8_t *)(uintptr_t)filter + filter->class->state_offset);
 }
 
-/* The filters, the default first; ends with NULL. */
+/* The filters, the default first; ends with NULL. registry/filter_classes.c lists them. */
 extern const weir__filter_class *const weir__filter_classes[];
 
 #endif

@@ -30,7 +30,7 @@
 
 #include "filter/aging.h"
 #include "filter/filter.h"
-#include "filter/lines.h"
+#include "filter/line/lines.h"
 #include "filter/probe.h"
 
 enum { OPT_SLOTS = WEIR__OPT_OWN, OPT_BITS };

@@ -64,7 +64,7 @@
 
 #include "core/cells.h"
 #include "filter/filter.h"
-#include "filter/line_groups.h"
+#include "filter/line/line_groups.h"
 #include "filter/probe.h"
 
 enum { OPT_K = WEIR__OPT_OWN, OPT_PSTAR, OPT_READING, OPT_AIM, OPT_LAYOUT };

@@ -15,7 +15,7 @@
  * Source     Charikar, Chen, Farach-Colton 2002; Cormode, Garofalakis 2005; thesis
  *            2.1.3 and lemmas 3 and 5
  */
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 
 #define STANDARD_MEMORY ((uint64_t)1 << 20)
 

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #include "filter/filter.h"
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 
 enum { OPT_WIDTH = WEIR__SK_OWN, OPT_DEPTH };
 enum { STANDARD_DEPTH = 5 };

@@ -17,7 +17,7 @@
  * Layout     matrix.c
  * Source     Cormode, Muthukrishnan 2005; thesis 2.1.1 and chapter 4
  */
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 
 enum { OPT_UPDATE = WEIR__CO_OWN, OPT_LAYOUT };
 enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };

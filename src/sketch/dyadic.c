@@ -31,7 +31,7 @@
 #include <stdlib.h>
 
 #include "filter/filter.h"
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 
 enum {
     OPT_WIDTH = WEIR__SK_OWN,

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 
 #define WEIR__NEEDS_PRESENT (WEIR__NEEDS_HASHES | WEIR__NEEDS_PRESENCE)
 #define WEIR__Z99 2.5758 /* a normal variable is within so many deviations with 99% */

@@ -17,7 +17,7 @@
 #include <math.h>
 
 #include "filter/filter.h"
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 #include "sketch/roster.h"
 
 enum { OPT_N = WEIR__SK_OWN, OPT_KEY };

@@ -21,7 +21,7 @@
 
 #include "core/cells.h"
 #include "filter/filter.h"
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 
 enum { OPT_GROUPS = WEIR__SK_OWN, OPT_K };
 enum { RESOLUTIONS = 10 };

@@ -24,7 +24,7 @@
 #include <math.h>
 
 #include "filter/filter.h"
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 #include "sketch/roster.h"
 
 enum { OPT_MODE = WEIR__SK_OWN, OPT_SUPPORT, OPT_ERROR, OPT_CONFIDENCE, OPT_KEY };

@@ -27,7 +27,7 @@
 #include <stdlib.h>
 
 #include "filter/filter.h"
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 #include "sketch/roster.h"
 
 enum { OPT_K = WEIR__CO_OWN, OPT_UPDATE };

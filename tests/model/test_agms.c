@@ -1,6 +1,6 @@
 /* test_agms.c - Fast-AGMS and AMS: unbiased, with the variance of the lemmas. */
 #include "model/sketching.h"
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 
 enum { W = 16, SEEDS = 3000, FEW = 60 };
 

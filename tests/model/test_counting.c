@@ -1,6 +1,6 @@
 /* test_counting.c - the counting Bloom filter against a slow twin, a multiset, and
  * its formulas. */
-#include "filter/counters.h"
+#include "filter/counters/counters.h"
 #include "theory.h"
 #include "twin.h"
 

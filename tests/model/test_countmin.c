@@ -1,6 +1,6 @@
 /* test_countmin.c - Count-min: its counters against exact sums, the lemmas, auto. */
 #include "model/sketching.h"
-#include "sketch/counting.h"
+#include "sketch/matrix_sketch.h"
 
 enum { KEYS = 400 };
 

@@ -1,5 +1,5 @@
 /* test_importance.c - the importance-aware filter against a slow twin and its formulas. */
-#include "filter/importance.h"
+#include "filter/fading/importance.h"
 
 #include "cells_twin.h"
 #include "theory.h"

@@ -7,10 +7,10 @@
  */
 #include <math.h>
 
+#include "filter/fading/stable.h"
 #include "filter/filter.h"
 #include "filter/recent_theory.h"
 #include "filter/reservoir.h"
-#include "filter/stable.h"
 #include "lab_stream.h"
 #include "lab_trial.h"
 #include "testing.h"

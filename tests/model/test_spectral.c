@@ -1,6 +1,6 @@
 /* test_spectral.c - the spectral Bloom filter against a slow twin, against exact
  * counts, and the two methods against each other. */
-#include "filter/counters.h"
+#include "filter/counters/counters.h"
 #include "theory.h"
 #include "twin.h"
 

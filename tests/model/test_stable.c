@@ -1,6 +1,6 @@
 /* test_stable.c - the stable Bloom filter against a slow twin and the thesis. */
 #include "cells_twin.h"
-#include "filter/stable.h"
+#include "filter/fading/stable.h"
 #include "theory.h"
 
 enum { LAYOUT = WEIR__OPT_OWN, MAX, K_PLACE, P_PLACE, DECREMENT };

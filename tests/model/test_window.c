@@ -1,7 +1,7 @@
 /* test_window.c - windows against a twin that never forgets a date, and their formulas. */
 #include "core/cpu.h"
 #include "filter/occupancy.h"
-#include "filter/window.h"
+#include "filter/window/window.h"
 #include "theory.h"
 
 enum { LAYOUT = WEIR__OPT_OWN, MODE, LENGTH, TICK, K_PLACE, EQUAL, RENEW };

@@ -1,7 +1,7 @@
 /* test_line_cells.c - the cells of a key in its line, against one cell at a time. */
 #include "testing.h"
 
-#include "filter/line_cells.h"
+#include "filter/line/line_cells.h"
 
 /* Widths from SCALED on: less that, scaled from twelve bits. */
 enum { SCALED = 16 };

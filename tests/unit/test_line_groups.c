@@ -1,7 +1,7 @@
 /* test_line_groups.c - the cells of a key's groups, against one group at a time. */
 #include "testing.h"
 
-#include "filter/line_groups.h"
+#include "filter/line/line_groups.h"
 
 FOR_AVX512 static line_halves ones_avx512(const group_plan *plan, uint64_t rest) {
     return group_ones(plan, rest, CPU_AVX512);

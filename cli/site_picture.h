@@ -1,0 +1,13 @@
+/* site_picture.h - a picture of a filter that is spread over sites. */
+#ifndef WEIR_SITES_H
+#define WEIR_SITES_H
+
+#include "weir.h"
+
+/* Nothing for a filter in one piece. The text draws slices as a list and a tree
+ * as a tree, with the load of each site; the JSON is `,"sites":[...]` and
+ * `,"traffic":{...}`. */
+void sites_text(const weir_filter *filter);
+void sites_json(const weir_filter *filter);
+
+#endif

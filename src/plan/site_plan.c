@@ -1,0 +1,101 @@
+/* site_plan.c - how to spread a filter over sites of which some may be lost.
+ *
+ * Question   N sites, of which F may be lost at once; new keys may be called SEEN
+ *            at most at the rate fpr, then too. By keys or by places, and with
+ *            which rule?
+ * Idea       everything is a formula (slice/loss.h). By keys a lost site takes all
+ *            of its keys: F/N of the repeats pass. By places it takes places of many
+ *            keys, and the rule of x live places trades: the smaller x, the fewer
+ *            repeats pass and the emptier the filter must be kept to bear it, so the
+ *            fewer keys fit. For each k and x the fill that just keeps fpr is found by
+ *            halving, and the number of keys that leave it.
+ * Slices     one for each site: two at one site would be lost together.
+ * Choice     the most keys among what keeps fpr with sites lost and lets no more than
+ *            `fnr` of the repeats pass; if nothing does, the fewest that pass.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/cells.h"
+#include "core/error.h"
+#include "slice/loss.h"
+
+#define K_MOST 24
+
+/* The share of places on at which the rule gives just fpr with so many lost. */
+static double fill_for(double lost, double sites, unsigned k, unsigned x, double fpr) {
+    double low = 0, high = 1;
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        if (weir__loss_rule_fpr(lost, sites, k, middle, x) <= fpr &&
+            pow(middle, k) <= fpr) /* and when all are there */
+            low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+static weir_sites_choice by_places(const weir_sites_question *q, unsigned k, unsigned x) {
+    weir_sites_choice c = {.vertical = true, .k = k, .live = x};
+    double bits = (double)q->memory * 8, one = fill_for(q->lost, q->sites, k, x, q->fpr);
+    c.keys = one > 0 ? -bits / k * log1p(-one) : 0;
+    c.fpr = pow(one, k);
+    c.fpr_lost = weir__loss_rule_fpr(q->lost, q->sites, k, one, x);
+    c.fnr_lost = weir__loss_rule_fnr(q->lost, q->sites, k, x);
+    c.messages = q->sites * (1 - pow(1 - 1 / q->sites, k)); /* distinct sites of k places */
+    return c;
+}
+
+/* Lines of `recent` have room for keys of some bits above the least, and a line gets a
+ * Poisson number of them: how many on average, so that one in a hundred finds no room.
+ * The normal distribution is near enough for a plan; with three bits at most four in a
+ * hundred were pushed out in slices of 16K and more. */
+static double keys_a_line(double fpr) {
+    double room = WEIR__LINE * 8 / (log2(1 / fpr) + 3), low = 0, high = room;
+    for (int i = 0; i < 60; i++) {
+        double mean = 0.5 * (low + high), z = (room - mean) / sqrt(mean);
+        double without = exp(-0.5 * z * z) / sqrt(2 * M_PI) - 0.5 * z * erfc(z / M_SQRT2);
+        if (sqrt(mean) * without <= 0.01 * mean) low = mean;
+        else high = mean;
+    }
+    return low;
+}
+
+static weir_sites_choice by_keys(const weir_sites_question *q) {
+    weir_sites_choice c = {.messages = 1, .fpr = q->fpr, .fpr_lost = q->fpr};
+    double head = 2 * WEIR__LINE; /* of a slice, for what it counts */
+    double lines = floor(fmax((double)q->memory / q->sites - head, 0) / WEIR__LINE);
+    c.keys = q->sites * lines * keys_a_line(q->fpr);
+    c.fnr_lost = weir__loss_horizontal_fnr(q->lost, q->sites);
+    return c;
+}
+
+static bool is_better(const weir_sites_choice *a, const weir_sites_choice *b, double fnr) {
+    bool a_serves = a->fnr_lost <= fnr, b_serves = b->fnr_lost <= fnr;
+    if (a_serves != b_serves) return a_serves;
+    if (!a_serves && a->fnr_lost != b->fnr_lost) return a->fnr_lost < b->fnr_lost;
+    return a->keys > b->keys;
+}
+
+weir_status weir_plan_sites(const weir_sites_question *q, weir_sites_choice *across,
+                            weir_sites_choice *down, weir_error *err) {
+    if (!(q->sites >= 1) || !(q->lost >= 0) || q->lost >= q->sites)
+        return weir__fail(err, WEIR_ERR_RANGE, -1,
+                          "of %g sites %g cannot be lost; at least one must stay", q->sites,
+                          q->lost);
+    if (!(q->fpr > 0 && q->fpr < 1))
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "fpr is a rate between 0 and 1");
+    *across = by_keys(q);
+    memset(down, 0, sizeof *down);
+    for (unsigned k = 1; k <= K_MOST; k++)
+        for (unsigned x = 0; x <= k; x++) {
+            weir_sites_choice c = by_places(q, k, x);
+            if (c.fpr_lost > q->fpr * 1.000001 || c.keys < 1) continue;
+            if (down->k == 0 || is_better(&c, down, q->fnr)) *down = c;
+        }
+    if (down->k == 0 && across->keys < 1)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "not one key fits; give more memory");
+    across->best = down->k == 0 || is_better(across, down, q->fnr);
+    down->best = !across->best;
+    return WEIR_OK;
+}

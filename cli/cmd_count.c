@@ -3,7 +3,6 @@
  * What is asked for is checked here, before anything is opened or made. What the
  * settings then do is in count_run.c.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,9 @@ enum {
     C_RANGE,
     C_QUANTILES,
     C_SAMPLE,
+    C_SPECTRUM,
+    C_WHERE,
+    C_CHANGES,
     C_WEIGHT,
     C_WINDOW,
     C_DECAY,
@@ -79,10 +81,24 @@ static const opt_entry count_table[] = {
      "How many keys are integers from A to B, both included.",
      "Keys must be integers of 64 bits. May be given up to 64 times."},
     {C_QUANTILES, "quantiles", 0, OPT_VALUE, "LIST", NULL, NULL, G_QUESTIONS, false,
-     "Percentiles of integer keys, such as `50,90,99`.",
-     "The least key that so many percent of the records do not exceed."},
+     "Percentiles of keys that are numbers, such as `50,90,99`.",
+     "The least key that so many percent of the records do not exceed; 0 is the smallest and 100 "
+     "the largest, exactly. In 1M the rank of any other is off by at most 0.006% of the records, "
+     "in 99 cases of 100. Keys are integers of 64 bits or decimal numbers; with `--weight` or "
+     "`--range` integers only, by a coarser sketch."},
     {C_SAMPLE, "sample", 0, OPT_VALUE, "N", NULL, NULL, G_QUESTIONS, false,
      "The keys of N random records.", "Each record has the same chance."},
+    {C_SPECTRUM, "spectrum", 0, OPT_FLAG, NULL, NULL, NULL, G_QUESTIONS, false,
+     "How many keys came once, twice, ...",
+     "From a sample of the different keys, each with its exact count."},
+    {C_WHERE, "where", 0, OPT_VALUE, "PATTERN", NULL, NULL, G_QUESTIONS, false,
+     "With `--distinct`: how many of the different keys fit a pattern.",
+     "As in the shell: `*`, `?` and `[a-z]`; with `!` before it those that do not fit. From a "
+     "sample of the different keys."},
+    {C_CHANGES, "changes", 0, OPT_VALUE, "OLD", NULL, NULL, G_QUESTIONS, false,
+     "The keys whose counts differ most between two states: `--changes OLD NEW`.",
+     "OLD and NEW were made with `--top N --state` and the same `--seed`. Nothing is read; "
+     "`--top` says how many keys to show."},
 
     {C_WEIGHT, "weight", 'w', OPT_VALUE, "FIELD", NULL, "1", G_OF, true,
      "Add up a column or JSON path instead of counting.",
@@ -188,13 +204,15 @@ typedef struct {
 } count_words;
 
 static int parse_range(const char *text, count_range *range) {
-    char *end;
-    errno = 0;
-    range->low = strtoll(text, &end, 10);
-    bool good = end > text && *end == ':' && !errno;
-    const char *second = end + 1;
-    if (good) range->high = strtoll(second, &end, 10);
-    if (!good || end == second || *end || errno)
+    const char *colon = strchr(text, ':');
+    weir_error err;
+    if (!colon) return cli_error("--range cannot be '%s'; it is two integers, such as 10:99", text);
+    weir_status low = weir_parse_integer(text, (size_t)(colon - text), &range->low, &err);
+    weir_status high =
+        low ? low : weir_parse_integer(colon + 1, strlen(colon + 1), &range->high, &err);
+    if (high != WEIR_OK && strstr(err.message, "out of range"))
+        return cli_error("--range '%s' is out of range: integers have 64 bits", text);
+    if (high != WEIR_OK)
         return cli_error("--range cannot be '%s'; it is two integers, such as 10:99", text);
     if (range->low > range->high)
         return cli_error("--range '%s' is empty: it goes from the lower to the higher", text);
@@ -266,6 +284,15 @@ static int set_question(count_settings *s, int id, const char *value) {
         return parse_quantiles(s, value);
     case C_SAMPLE:
         return set_count("--sample", value, 100000000, &s->sample);
+    case C_SPECTRUM:
+        s->spectrum = true;
+        break;
+    case C_WHERE:
+        s->where = value;
+        break;
+    case C_CHANGES:
+        s->changes = value;
+        break;
     default:
         break;
     }
@@ -365,7 +392,7 @@ static int check_past(const count_settings *s) {
     int code = check_span("--window", s->window);
     if (code == EXIT_DONE) code = check_span("--decay", s->decay);
     if (code != EXIT_DONE) return code;
-    if (s->decay && (s->distinct || asks_integers(s) || s->sample))
+    if (s->decay && (s->distinct || asks_integers(s) || s->sample || s->spectrum))
         return cli_error("--decay goes with counts and lists; for --distinct, --range, "
                          "--quantiles and --sample use --window");
     if (span && s->join) return cli_error("--join goes with whole streams, not with a window");
@@ -387,6 +414,9 @@ static int check_sketches(const count_settings *s) {
         return cli_error("--estimator mi goes with --top, --above or --query");
     if (s->conservative && (s->self_join || s->join))
         return cli_error("--estimator mi cannot tell join sizes; use auto, cmm or agms");
+    if (s->where && !s->distinct) return cli_error("--where goes with --distinct");
+    if ((s->where || s->spectrum) && s->from.in.number_field)
+        return cli_error("--where and --spectrum do not go with --weight: they count records");
     if (s->sample && s->from.in.number_field)
         return cli_error("--sample does not go with --weight: records are sampled one by one");
     return EXIT_DONE;
@@ -420,7 +450,8 @@ static int check_output(count_settings *s, const count_words *w) {
 }
 
 static int settle(count_settings *s, const count_words *w) {
-    if (!asks_counts(s) && !asks_integers(s) && !s->distinct && !s->sample) {
+    if (!asks_counts(s) && !asks_integers(s) && !s->distinct && !s->sample && !s->spectrum &&
+        !s->where) {
         s->usual = true;
         s->top = 10;
         s->distinct = !s->decay;
@@ -430,6 +461,19 @@ static int settle(count_settings *s, const count_words *w) {
     if (code == EXIT_DONE) code = check_sketches(s);
     if (code == EXIT_DONE) code = check_groups(s, w);
     return code == EXIT_DONE ? check_output(s, w) : code;
+}
+
+/* --changes OLD NEW asks two files and reads nothing. */
+static int settle_changes(count_settings *s, const count_words *w, int operands, char **argv) {
+    bool others = s->above > 0 || s->query_count || s->self_join || s->join || asks_integers(s) ||
+                  s->distinct || s->sample || s->spectrum || s->state || s->window || s->decay ||
+                  s->group || s->exact || s->plot || s->every;
+    if (operands != 1) return cli_error("--changes takes two state files: --changes OLD NEW");
+    if (others || (w->json && w->csv))
+        return cli_error("--changes goes with --top, --json or --csv only");
+    s->with = argv[0];
+    s->form = w->json ? FORM_JSON : w->csv ? FORM_CSV : FORM_TEXT;
+    return EXIT_DONE;
 }
 
 static int run_count(int argc, char **argv) {
@@ -449,6 +493,12 @@ static int run_count(int argc, char **argv) {
         }
         code = reading_option(&s->from, id, parser.value);
         if (code == EXIT_DONE) code = set_option(s, &words, id, parser.value);
+    }
+    if (code == EXIT_DONE && s->changes) {
+        code = settle_changes(s, &words, parser.operands, argv);
+        if (code == EXIT_DONE) code = count_changes(s);
+        free(s);
+        return code;
     }
     if (code == EXIT_DONE) code = settle(s, &words);
     if (code == EXIT_DONE) code = reading_settle(&s->from, parser.operands, argv);
@@ -502,15 +552,18 @@ static const opt_section count_sections[] = {
      "rest\n\n"
      "= top, above\nobjects with `keys` (an array), `complete` (nothing that belongs there is "
      "missing), `floor` (no other key came by more often), and with `--exact` `expected` and "
-     "`found`: how many ought to be in the list and are\n\n"
-     "= query, range, quantile, sample\narrays\n\n"
-     "= distinct, self_join, join, common\nobjects\n\n"
+     "`found`: how many ought to be in the list and are; `flat`: no key is known to come more "
+     "often "
+     "than those that are not listed\n\n"
+     "= query, range, quantile, sample, spectrum\narrays\n\n"
+     "= distinct, where, skew, self_join, join, common\nobjects\n\n"
      "An element has `key`, `count` (or `value`), `low`, `high`, `share` and with `--exact` "
      "`true`. A key by a JSON path is the value, of several paths an array; any other key is a "
      "string. A key that is not UTF-8 has its bytes in `key_hex`; `cut` says that a key was "
      "longer than what is kept of it."},
     {"CSV", "A first row names the columns: `answer` (top, above, query, ...), `key`, `value`, "
-            "`low`, `high`, `share`, `true`. With `--group` a column `group` comes before, with "
+            "`low`, `high`, `share`, `true`, `cut` (`cut` if the key was longer than what is "
+            "kept). With `--group` a column `group` comes before, with "
             "`--every` a column `records`."},
     {"SIGNALS", "On SIGINT, SIGTERM or SIGHUP the run saves its state, prints the answers for what "
                 "it has read, and exits with 128 plus the number of the signal."},

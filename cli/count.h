@@ -10,6 +10,7 @@
  *   count_truth.c    exact counts, in memory or on disk
  *   count_answer.c   from sketches and truth to answers
  *   count_print.c    answers as tables, JSON, CSV and bars
+ *   count_changes.c  two saved states: which keys changed most
  */
 #ifndef WEIR_COUNT_H
 #define WEIR_COUNT_H
@@ -50,6 +51,9 @@ typedef struct {
     double quantiles[ASK_MOST];
     size_t quantile_count;
     size_t sample; /* 0: not asked */
+    bool spectrum;
+    const char *where;          /* a pattern of keys, or NULL */
+    const char *changes, *with; /* --changes: an older state file, and a newer; or NULL */
 
     /* of what */
     const char *window, *decay; /* as given, or NULL */
@@ -68,6 +72,7 @@ typedef struct {
     /* running */
     const char *state;  /* or NULL */
     uint64_t listed;    /* keys that the list of the state is for; 0: not known */
+    uint64_t key_bytes; /* of these, memory for their bytes, if it was given */
     int64_t save_every; /* ns */
     int64_t every;      /* ns; 0: only at the end */
     count_form form;
@@ -84,8 +89,10 @@ typedef enum {
     PART_KEYS,     /* how often, which most: top or countmin */
     PART_SIGNED,   /* the same by Fast-AGMS */
     PART_DISTINCT, /* how many different */
-    PART_INTEGERS, /* ranges and quantiles */
+    PART_INTEGERS, /* ranges; quantiles of weighed records */
     PART_SAMPLE,
+    PART_QUANTILES,
+    PART_SPECTRUM, /* a sample of different keys with their counts */
     PARTS
 } count_part;
 
@@ -106,6 +113,11 @@ void count_set_free(count_set *set);
 void count_set_clear(count_set *set);
 void count_set_advance(count_set *set, int64_t time); /* time passes */
 int count_set_merge(count_set *into, const count_set *from);
+
+/* Whether keys may be decimal numbers: quantiles are asked for, and nothing that takes integers
+ * only. And the sketch that answers quantiles. */
+bool count_set_takes_decimals(const count_set *set);
+weir_sketch *count_set_quantiles(const count_set *set);
 
 /* Any sketch of the set: they all hash alike. */
 const weir_sketch *count_set_any(const count_set *set);
@@ -152,9 +164,14 @@ bool truth_next(count_truth *truth, uint64_t *word, double *count);
 /* Words of integer keys, in their order. */
 static inline uint64_t truth_word(int64_t value) { return (uint64_t)value ^ (UINT64_C(1) << 63); }
 
+/* Words of decimal keys, in their order, and back. */
+uint64_t truth_word_of_decimal(double value);
+double truth_decimal(uint64_t word);
+
 /* Both truths of a stream; NULL where not needed. */
 typedef struct {
     count_truth *hashes, *integers;
+    count_truth *decimals; /* all keys, as decimal numbers, where such are allowed */
 } count_truths;
 int count_truths_make(count_truths *truths, const count_settings *settings, uint64_t memory);
 void count_truths_free(count_truths *truths);
@@ -252,6 +269,9 @@ typedef enum {
     ANSWER_RANGE,
     ANSWER_QUANTILE,
     ANSWER_SAMPLE,
+    ANSWER_WHERE,    /* different keys that fit a pattern */
+    ANSWER_SKEW,     /* the exponent of a power law */
+    ANSWER_SPECTRUM, /* how many keys came once, twice, ... */
     ANSWERS
 } answer_kind;
 
@@ -264,6 +284,7 @@ typedef struct {
     uint64_t hash;
     double value, low, high;
     double truth;            /* NAN: not known */
+    bool is_decimal;         /* the four are decimal keys */
     bool is_key;             /* the four are integer keys, which a double may not hold: */
     int64_t keys[ROW_PARTS]; /* here they are */
 } count_row;
@@ -274,6 +295,7 @@ typedef struct {
     size_t count;
     bool complete;   /* lists: nothing is missing */
     double floor;    /* lists: others came by at most so often */
+    bool flat;       /* lists: no key is sure to have come more often than those not listed */
     size_t expected; /* lists, with truth: so many ought to be there */
     size_t found;    /* and so many of them are */
 } count_answer;
@@ -301,9 +323,18 @@ int count_report_make(count_report *report, const count_settings *settings, coun
                       size_t key_count);
 void count_report_release(count_report *report);
 
+/* --- count_changes.c: what differs between two saved sketches --------------------------------- */
+
+int count_changes(const count_settings *settings);
+
 /* --- count_print.c ---------------------------------------------------------------------------- */
 
 /* Print to standard output; `first` begins a CSV with its header. */
 int count_print(const count_report *report, bool first);
+
+/* A key for people, as JSON under a name, and as a field of CSV. */
+void count_show_key(FILE *out, const char *key, size_t length, bool cut);
+void count_json_key(FILE *out, const char *name, const char *key, size_t length);
+void count_csv_key(FILE *out, const char *key, size_t length);
 
 #endif

@@ -3,6 +3,7 @@
  * Every answer is a list of rows of one form: a key (or what stands for it, "10:20",
  * "99%"), a value with its bounds, and the true value if --exact counted it.
  */
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,15 @@ static void set_value(count_row *row, const weir_estimate *e) {
     row->high = e->high;
 }
 
+/* Without weights and fading, counts are whole, and so are their bounds. */
+static bool counts_whole(const count_settings *s) { return !s->from.in.number_field && !s->decay; }
+
+static void make_whole(weir_estimate *e) {
+    double low = ceil(e->low - 1e-9), high = floor(e->high + 1e-9);
+    if (low > high) low = floor(e->low), high = ceil(e->high);
+    *e = (weir_estimate){fmin(fmax(round(e->value), low), high), low, high, e->deviation};
+}
+
 static int one_row(asker *a, answer_kind kind, const weir_estimate *e) {
     count_row *row = add_rows(&a->report->answers[kind], 1);
     if (!row || !set_key(row, "", 0)) return cli_error("out of memory");
@@ -72,7 +82,7 @@ static int take_items(asker *a, answer_kind kind, const weir_items *items) {
     count_row *rows = add_rows(answer, items->found);
     if (!rows) return cli_error("out of memory");
     answer->complete = items->complete;
-    answer->floor = items->floor;
+    answer->floor = counts_whole(a->s) ? floor(items->floor + 1e-9) : items->floor;
     for (size_t i = 0; i < items->found; i++) {
         const weir_item *item = &items->items[i];
         weir_estimate e = item->count;
@@ -82,8 +92,11 @@ static int take_items(asker *a, answer_kind kind, const weir_items *items) {
         if (!set_key(&rows[i], item->key, item->length)) return cli_error("out of memory");
         rows[i].cut = item->cut;
         rows[i].hash = item->hash;
+        if (counts_whole(a->s)) make_whole(&e);
         set_value(&rows[i], &e);
     }
+    answer->flat = answer->floor > 0;
+    for (size_t i = 0; i < answer->count; i++) answer->flat &= rows[i].low <= answer->floor;
     if (kind != ANSWER_SAMPLE) qsort(rows, answer->count, sizeof *rows, descending);
     return EXIT_DONE;
 }
@@ -125,16 +138,10 @@ static int ask_keys(asker *a, const count_key *keys, size_t count) {
             return failed(&err);
         if (!set_key(&rows[i], keys[i].text, keys[i].length)) return cli_error("out of memory");
         rows[i].hash = keys[i].hash;
+        if (counts_whole(a->s)) make_whole(&e);
         set_value(&rows[i], &e);
     }
     return EXIT_DONE;
-}
-
-/* Keys are whole, so the bounds of their number are. */
-static void make_whole(weir_estimate *e) {
-    double low = ceil(e->low), high = floor(e->high);
-    if (!(low <= high)) return;
-    *e = (weir_estimate){fmin(fmax(round(e->value), low), high), low, high, e->deviation};
 }
 
 static int ask_sizes(asker *a, count_other *other) {
@@ -149,17 +156,20 @@ static int ask_sizes(asker *a, count_other *other) {
     }
     if (a->s->self_join && code == EXIT_DONE) {
         if (weir_sketch_self_join(counter(a), a->s->by, &e, &err) != WEIR_OK) return failed(&err);
+        if (counts_whole(a->s)) make_whole(&e);
         code = one_row(a, ANSWER_SELF_JOIN, &e);
     }
     if (!other || code != EXIT_DONE) return code;
     asker there = {.s = a->s, .set = &other->set};
     if (weir_sketch_join(counter(a), counter(&there), a->s->by, &e, &err) != WEIR_OK)
         return failed(&err);
+    if (counts_whole(a->s)) make_whole(&e);
     code = one_row(a, ANSWER_JOIN, &e);
     if (!a->s->distinct || code != EXIT_DONE) return code;
     if (weir_sketch_common(a->set->part[PART_DISTINCT], other->set.part[PART_DISTINCT], &e, &err) !=
         WEIR_OK)
         return failed(&err);
+    make_whole(&e);
     return one_row(a, ANSWER_COMMON, &e);
 }
 
@@ -176,6 +186,7 @@ static int ask_ranges(asker *a) {
             return failed(&err);
         snprintf(text, sizeof text, "%lld:%lld", (long long)r->low, (long long)r->high);
         if (!set_key(&rows[i], text, strlen(text))) return cli_error("out of memory");
+        if (counts_whole(a->s)) make_whole(&e);
         set_value(&rows[i], &e);
     }
     return EXIT_DONE;
@@ -188,19 +199,125 @@ static int ask_quantiles(asker *a) {
     count_row *rows = add_rows(&a->report->answers[ANSWER_QUANTILE], a->s->quantile_count);
     if (!rows) return cli_error("out of memory");
     for (size_t i = 0; i < a->s->quantile_count; i++) {
-        if (weir_sketch_quantile(a->set->part[PART_INTEGERS], a->s->quantiles[i], &q, &err) !=
+        if (weir_sketch_quantile(count_set_quantiles(a->set), a->s->quantiles[i], &q, &err) !=
             WEIR_OK)
             return failed(&err);
         snprintf(text, sizeof text, "%.10g%%", 100 * a->s->quantiles[i]);
         if (!set_key(&rows[i], text, strlen(text))) return cli_error("out of memory");
         weir_estimate e = {(double)q.value, (double)q.low, (double)q.high, 0};
+        if (q.is_decimal) e = (weir_estimate){q.decimal, q.decimal_low, q.decimal_high, 0};
         set_value(&rows[i], &e);
-        rows[i].is_key = true;
+        rows[i].is_decimal = q.is_decimal;
+        rows[i].is_key = !q.is_decimal;
         rows[i].keys[ROW_VALUE] = q.value;
         rows[i].keys[ROW_LOW] = q.low;
         rows[i].keys[ROW_HIGH] = q.high;
     }
     return EXIT_DONE;
+}
+
+/* --- samples of different keys ------------------------------------------------------------ */
+
+/* How many keys came from..to times. */
+typedef struct {
+    double from, to;
+} times_range;
+
+static bool came_so_often(void *context, const weir_item *item) {
+    const times_range *r = context;
+    return item->count.value >= r->from && item->count.value <= r->to;
+}
+
+static bool fits_pattern(void *context, const weir_item *item) {
+    const char *pattern = context;
+    char key[4097];
+    bool negated = *pattern == '!';
+    size_t length = item->length < sizeof key - 1 ? item->length : sizeof key - 1;
+    memcpy(key, item->key, length);
+    key[length] = 0;
+    return (fnmatch(pattern + negated, key, 0) == 0) != negated;
+}
+
+static int ask_where(asker *a) {
+    weir_error err;
+    weir_estimate e;
+    if (weir_sketch_distinct_where(a->set->part[PART_SPECTRUM], fits_pattern,
+                                   (void *)(uintptr_t)a->s->where, &e, &err) != WEIR_OK)
+        return failed(&err);
+    make_whole(&e);
+    return one_row(a, ANSWER_WHERE, &e);
+}
+
+/* Once to five times singly, then by tenfold ranges: 6 to 10, 11 to 100, ... */
+static int ask_spectrum(asker *a) {
+    enum { SINGLY = 5, RANGES = SINGLY + 14 };
+    weir_error err;
+    weir_estimate e;
+    count_row *rows = add_rows(&a->report->answers[ANSWER_SPECTRUM], RANGES);
+    size_t n = 0;
+    if (!rows) return cli_error("out of memory");
+    for (int i = 0; i < RANGES; i++) {
+        double tens = pow(10, i - SINGLY);
+        times_range r = {i < SINGLY    ? i + 1
+                         : i == SINGLY ? SINGLY + 1
+                                       : tens + 1,
+                         i < SINGLY ? i + 1 : 10 * tens};
+        char text[64];
+        if (r.from > a->report->total) break;
+        if (weir_sketch_distinct_where(a->set->part[PART_SPECTRUM], came_so_often, &r, &e, &err) !=
+            WEIR_OK)
+            return failed(&err);
+        make_whole(&e);
+        if (r.from == r.to) snprintf(text, sizeof text, "%.0f", r.from);
+        else snprintf(text, sizeof text, "%.0f-%.0f", r.from, r.to);
+        if (!set_key(&rows[n], text, strlen(text))) return cli_error("out of memory");
+        set_value(&rows[n++], &e);
+    }
+    a->report->answers[ANSWER_SPECTRUM].count = n;
+    return EXIT_DONE;
+}
+
+/* --- skew --------------------------------------------------------------------------------- */
+
+/* The sum of i^-z for i from 1 to n: a thousand terms, then the integral. */
+static double power_sum(double n, double z) {
+    double sum = 0, first = fmin(n, 1000);
+    for (double i = 1; i <= first; i++) sum += pow(i, -z);
+    if (n <= first) return sum;
+    double from = first + 0.5, to = n + 0.5;
+    return sum +
+           (fabs(z - 1) < 1e-9 ? log(to / from) : (pow(to, 1 - z) - pow(from, 1 - z)) / (1 - z));
+}
+
+/* The exponent of the power law of n keys whose squares of shares sum to this. */
+static double exponent_of(double n, double squares) {
+    double low = 0, high = 10;
+    for (int i = 0; i < 60; i++) {
+        double z = (low + high) / 2, sum = power_sum(n, z);
+        if (power_sum(n, 2 * z) / (sum * sum) < squares) low = z;
+        else high = z;
+    }
+    return (low + high) / 2;
+}
+
+/* In the summary that is printed when nothing is asked for. */
+static int ask_skew(asker *a) {
+    weir_estimate square, keys, e;
+    double total = a->report->total;
+    weir_sketch_info info = {0};
+    if (a->set->part[PART_KEYS]) weir_sketch_get_info(a->set->part[PART_KEYS], &info);
+    if (!a->s->usual || !a->s->distinct || !(info.answers & WEIR_CAN_SELF_JOIN) || !(total > 1))
+        return EXIT_DONE;
+    if (weir_sketch_distinct(a->set->part[PART_DISTINCT], &keys, NULL) != WEIR_OK ||
+        weir_sketch_self_join(a->set->part[PART_KEYS], WEIR_BY_AUTO, &square, NULL) != WEIR_OK ||
+        keys.value < 2)
+        return EXIT_DONE;
+    /* each key's records are a sample: of n records, pairs of the same key */
+    double pairs = total * (total - 1), n = round(keys.value);
+    e.value = exponent_of(n, fmax(0, square.value - total) / pairs);
+    e.low = fmin(e.value, exponent_of(n, fmax(0, square.low - total) / pairs));
+    e.high = fmax(e.value, exponent_of(n, fmax(0, square.high - total) / pairs));
+    return one_row(a, ANSWER_SKEW, &e);
 }
 
 /* --- the truth ------------------------------------------------------------------------------ */
@@ -369,10 +486,28 @@ static int tell_integers(count_report *report, count_truth *truth) {
     return code;
 }
 
+static int tell_decimals(count_report *report, count_truth *truth) {
+    count_answer *quantiles = &report->answers[ANSWER_QUANTILE];
+    uint64_t word;
+    double n, sum = 0;
+    if (!quantiles->count || !quantiles->rows[0].is_decimal) return EXIT_DONE;
+    for (size_t i = 0; i < quantiles->count; i++) quantiles->rows[i].truth = NAN;
+    int code = truth_begin(truth);
+    while (code == EXIT_DONE && truth_next(truth, &word, &n)) {
+        sum += n;
+        for (size_t i = 0; i < quantiles->count; i++)
+            if (isnan(quantiles->rows[i].truth) &&
+                sum >= report->settings->quantiles[i] * report->total)
+                quantiles->rows[i].truth = truth_decimal(word);
+    }
+    return code;
+}
+
 static int tell_truths(count_report *report, const count_truths *truths, count_other *other) {
     int code = EXIT_DONE;
     if (truths->hashes) code = tell_hashes(report, truths->hashes);
     if (truths->integers && code == EXIT_DONE) code = tell_integers(report, truths->integers);
+    if (truths->decimals && code == EXIT_DONE) code = tell_decimals(report, truths->decimals);
     if (other && code == EXIT_DONE) code = tell_join(report, truths->hashes, other->truths.hashes);
     return code;
 }
@@ -391,6 +526,9 @@ int count_report_make(count_report *report, const count_settings *s, count_set *
     if (code == EXIT_DONE) code = ask_sizes(&a, other);
     if (s->range_count && code == EXIT_DONE) code = ask_ranges(&a);
     if (s->quantile_count && code == EXIT_DONE) code = ask_quantiles(&a);
+    if (s->where && code == EXIT_DONE) code = ask_where(&a);
+    if (s->spectrum && code == EXIT_DONE) code = ask_spectrum(&a);
+    if (code == EXIT_DONE) code = ask_skew(&a);
     if (truths && code == EXIT_DONE) code = tell_truths(report, truths, other);
     return code;
 }

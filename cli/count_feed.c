@@ -40,8 +40,9 @@ typedef struct {
     uint32_t *places;
     uint64_t *hashes;
     int64_t *values, *times, *weights;
-    double *fractions;
-    bool whole; /* all weights are */
+    double *fractions, *decimals;
+    bool whole;   /* all weights are */
+    bool decimal; /* some key of the batch is no integer */
     bool folded;
     unsigned rest; /* batches before folding is tried again */
     uint32_t *met; /* by hash: which update a key may be part of */
@@ -57,7 +58,7 @@ typedef struct {
 struct count_feed {
     const count_settings *settings;
     const count_truths *truths;
-    bool integers, weighs, folds;
+    bool integers, takes_decimals, weighs, folds;
     unsigned threads;
     feeder *feeders;
 
@@ -87,7 +88,10 @@ static bool make_room(feeder *f, size_t count) {
     if (weights) f->weights = weights;
     void *fractions = realloc(f->fractions, room * sizeof *f->fractions);
     if (fractions) f->fractions = fractions;
-    if (!places || !hashes || !values || !times || !weights || !fractions) return false;
+    void *decimals = realloc(f->decimals, room * sizeof *f->decimals);
+    if (decimals) f->decimals = decimals;
+    if (!places || !hashes || !values || !times || !weights || !fractions || !decimals)
+        return false;
     f->room = room;
     return true;
 }
@@ -108,38 +112,33 @@ static void stop_at(feeder *f, uint32_t place, const char *why) {
              strcmp(b->file, "-") ? b->file : "standard input", why);
 }
 
-/* The integer that a key is; false if it is none. */
-static bool integer_of(const char *key, size_t length, int64_t *value) {
-    size_t i = 0;
-    while (length && (key[length - 1] == ' ' || key[length - 1] == '\r')) length--;
-    while (i < length && key[i] == ' ') i++;
-    bool minus = i < length && key[i] == '-';
-    if (i < length && (key[i] == '-' || key[i] == '+')) i++;
-    uint64_t sum = 0, most = minus ? UINT64_C(1) << 63 : INT64_MAX;
-    if (i == length) return false;
-    for (; i < length; i++) {
-        unsigned digit = (unsigned)(unsigned char)key[i] - '0';
-        if (digit > 9 || sum > (most - digit) / 10) return false;
-        sum = sum * 10 + digit;
-    }
-    *value = minus ? (int64_t)-sum : (int64_t)sum;
-    return true;
-}
-
-/* The integer key of a record. false: it has none, and has been dealt with. */
-static bool take_integer(feeder *f, uint32_t place, int64_t *value) {
+/* The number that is the key of a record, decimals[n] and, as far as all of the batch are
+ * integers, values[n]. false: it has none, and has been dealt with. */
+static bool take_number(feeder *f, uint32_t place, size_t n) {
     size_t length = 0;
+    weir_error err;
     const char *key = stream_pick(f->picker, f->batch, place, &length);
     bool quoted = key && f->batch->format == STREAM_JSON && length > 2 && *key == '"';
-    if (key && integer_of(key + quoted, length - 2 * quoted, value)) return true;
+    const char *text = key ? key + quoted : "";
+    if (key) length -= 2u * quoted;
+    if (weir_parse_integer(text, length, &f->values[n], &err) == WEIR_OK) {
+        f->decimals[n] = (double)f->values[n];
+        return true;
+    }
+    if (f->feed->takes_decimals &&
+        weir_parse_decimal(text, length, &f->decimals[n], &err) == WEIR_OK) {
+        f->decimal = true;
+        f->values[n] = 0; /* not used */
+        return true;
+    }
     if (f->feed->settings->from.on_bad != DO_FAIL) {
         f->totals.bad++;
         return false;
     }
-    char why[160];
-    snprintf(why, sizeof why,
-             "the key '%.*s' is not an integer of 64 bits, as --range and --quantiles need",
-             (int)(length < 60 ? length : 60), key ? key : "");
+    char why[400];
+    snprintf(why, sizeof why, "%.200s%s", err.message,
+             f->feed->takes_decimals ? ", as --quantiles need"
+                                     : ", as --range and weighed --quantiles need");
     stop_at(f, place, why);
     return false;
 }
@@ -148,8 +147,7 @@ static bool take_integer(feeder *f, uint32_t place, int64_t *value) {
 static bool take(feeder *f, uint32_t place) {
     const stream_batch *b = f->batch;
     size_t n = f->count;
-    if (f->feed->integers && !take_integer(f, place, &f->values[n]))
-        return f->trouble == UINT32_MAX;
+    if (f->feed->integers && !take_number(f, place, n)) return f->trouble == UINT32_MAX;
     if (f->feed->weighs) {
         double weight = b->numbers[place];
         f->fractions[n] = weight;
@@ -214,6 +212,7 @@ static void add_taken(feeder *f, count_set *set) {
         .count = f->count,
         .hashes = f->hashes,
         .values = f->values,
+        .decimals = f->decimal ? f->decimals : NULL,
         .weights = f->folded || (f->feed->weighs && f->whole) ? f->weights : NULL,
         .fractions = f->feed->weighs && !f->whole ? f->fractions : NULL,
         .times = b->times ? f->times : NULL,
@@ -268,6 +267,7 @@ static void feed_all(feeder *f) {
     const stream_batch *b = f->batch;
     f->count = 0;
     f->whole = true;
+    f->decimal = false;
     bool plain = !b->status && !feed->integers && !feed->weighs;
     bool fold = plain && feed->folds && !f->rest;
     f->folded = false;
@@ -374,6 +374,8 @@ static int tell_truth(const count_feed *feed, const feeder *f) {
         if (feed->truths->hashes) code = truth_add(feed->truths->hashes, f->hashes[i], weight);
         if (feed->truths->integers && code == EXIT_DONE)
             code = truth_add(feed->truths->integers, truth_word(f->values[i]), weight);
+        if (feed->truths->decimals && code == EXIT_DONE)
+            code = truth_add(feed->truths->decimals, truth_word_of_decimal(f->decimals[i]), weight);
     }
     return code;
 }
@@ -489,6 +491,7 @@ int count_feed_some(count_feed *feed, count_group *into, const stream_batch *bat
     f->batch = batch;
     f->count = 0;
     f->whole = true;
+    f->decimal = false;
     f->folded = false;
     feed->truths = feed->settings->exact ? &into->truths : NULL;
     if (!make_room(f, into->records)) return cli_error("out of memory");
@@ -549,8 +552,9 @@ int count_feed_new(count_feed **out, const count_settings *settings, count_set *
     }
     feed->settings = settings;
     feed->feeders = feeders;
-    feed->integers =
-        settings->range_count || settings->quantile_count || (set && set->part[PART_INTEGERS]);
+    feed->integers = settings->range_count || settings->quantile_count ||
+                     (set && (set->part[PART_INTEGERS] || set->part[PART_QUANTILES]));
+    feed->takes_decimals = set && count_set_takes_decimals(set);
     feed->weighs = settings->from.in.number_field != NULL;
     feed->folds = !settings->window && !settings->decay && !settings->conservative &&
                   !settings->sketch_count && !settings->sample;
@@ -583,6 +587,7 @@ void count_feed_free(count_feed *feed) {
         free(f->times);
         free(f->weights);
         free(f->fractions);
+        free(f->decimals);
     }
     pthread_mutex_destroy(&feed->lock);
     pthread_cond_destroy(&feed->go);

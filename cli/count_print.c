@@ -16,8 +16,9 @@
 #include "plot.h"
 #include "report.h"
 
-static const char *const names[ANSWERS] = {"top",  "above",  "query", "distinct", "self_join",
-                                           "join", "common", "range", "quantile", "sample"};
+static const char *const names[ANSWERS] = {"top",   "above",  "query",   "distinct", "self_join",
+                                           "join",  "common", "range",   "quantile", "sample",
+                                           "where", "skew",   "spectrum"};
 
 static bool is_list(answer_kind kind) { return kind == ANSWER_TOP || kind == ANSWER_ABOVE; }
 
@@ -73,13 +74,13 @@ static size_t show_character(FILE *out, const unsigned char *p, size_t left) {
     return n ? n : 1;
 }
 
-static void show_key(FILE *out, const char *key, size_t length, bool cut) {
+void count_show_key(FILE *out, const char *key, size_t length, bool cut) {
     for (size_t i = 0; i < length;)
         i += show_character(out, (const unsigned char *)key + i, length - i);
     if (cut) fputs("...", out);
 }
 
-static void json_key(FILE *out, const char *name, const char *key, size_t length) {
+void count_json_key(FILE *out, const char *name, const char *key, size_t length) {
     const unsigned char *p = (const unsigned char *)key;
     fprintf(out, "\"%s\":\"", name);
     for (size_t i = 0; i < length;) {
@@ -105,7 +106,7 @@ static bool is_value(const count_report *r, answer_kind kind, const count_row *r
            stream_reads_as_json(row->key, row->length);
 }
 
-static void csv_key(FILE *out, const char *key, size_t length) {
+void count_csv_key(FILE *out, const char *key, size_t length) {
     bool plain = true;
     for (size_t i = 0; i < length; i++) plain &= !strchr(",\"\r\n", key[i]) || !key[i];
     if (plain) {
@@ -152,10 +153,20 @@ static const char *number(char buffer[48], const count_report *r, double value) 
     return buffer;
 }
 
+/* The shortest text that reads back as the same number. */
+static const char *shortest(char buffer[48], double value) {
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buffer, 48, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value) break;
+    }
+    return buffer;
+}
+
 static const char *shown(char buffer[48], const count_report *r, const count_row *row,
                          row_part part) {
     char digits[40];
     int64_t key = row->keys[part];
+    if (row->is_decimal) return shortest(buffer, part_of(row, part));
     if (!row->is_key) return number(buffer, r, part_of(row, part));
     int length = snprintf(digits, sizeof digits, "%llu",
                           key < 0 ? 0 - (unsigned long long)key : (unsigned long long)key);
@@ -182,7 +193,7 @@ static void list_rows(const count_report *r, const count_answer *answer) {
                number(c, r, row->high), 100 * share_of(r, row));
         if (truth) show_error(r, row);
         fputs("  ", stdout);
-        show_key(stdout, row->key, row->length, row->cut);
+        count_show_key(stdout, row->key, row->length, row->cut);
         putchar('\n');
     }
 }
@@ -195,6 +206,20 @@ static const char *advice(answer_kind kind, const count_answer *answer) {
     return "a longer --top would tell";
 }
 
+/* The most that any key came by: one that is not listed, or, where the list is not shown, any. */
+static double most_of(const count_answer *answer, bool any) {
+    double most = answer->floor;
+    for (size_t i = 0; any && i < answer->count; i++) most = fmax(most, answer->rows[i].high);
+    return most;
+}
+
+/* No row has any error. */
+static bool is_exact(const count_answer *answer) {
+    for (size_t i = 0; i < answer->count; i++)
+        if (answer->rows[i].low != answer->rows[i].high) return false;
+    return true;
+}
+
 static void list_text(const count_report *r, answer_kind kind) {
     const count_answer *answer = &r->answers[kind];
     char text[48], share[32];
@@ -202,10 +227,14 @@ static void list_text(const count_report *r, answer_kind kind) {
         printf("\nkeys above %s of %s\n", weir_print_rate(share, r->settings->above),
                number(text, r, r->total));
     else putchar('\n');
-    list_rows(r, answer);
+    bool flat = kind != ANSWER_QUERY && answer->count && answer->flat;
+    if (!flat || is_exact(answer)) list_rows(r, answer);
     if (kind == ANSWER_QUERY) return;
+    if (flat) printf("nothing stands out: no key is known to come more often than all others\n");
     if (answer->floor > 0)
-        printf("no other key came by more than %s times%s%s\n", number(text, r, answer->floor),
+        printf("no %skey came by more than %s times%s%s\n",
+               flat && !is_exact(answer) ? "" : "other ",
+               number(text, r, most_of(answer, flat && !is_exact(answer))),
                answer->complete ? "" : "; the list may lack some: ",
                answer->complete ? "" : advice(kind, answer));
     if (r->settings->exact)
@@ -226,18 +255,40 @@ static void value_text(const count_report *r, const char *label, const count_row
     putchar('\n');
 }
 
+/* How uneven: the exponent of a power law of as many keys and as many equal pairs. */
+static void skew_text(const count_row *row) {
+    const char *word = row->value < 0.3   ? "nearly even"
+                       : row->value < 0.8 ? "somewhat uneven"
+                       : row->value < 1.3 ? "uneven: a few keys make much of it"
+                                          : "very uneven: a few keys make most of it";
+    printf("%-18s %15.2f   %s\n", "skew", row->value, word);
+}
+
+static void spectrum_text(const count_report *r, const count_answer *answer) {
+    char a[48], b[48], c[48];
+    printf("\n%13s %13s %13s  came so often\n", "keys", "at least", "at most");
+    for (size_t i = 0; i < answer->count; i++) {
+        const count_row *row = &answer->rows[i];
+        printf("%13s %13s %13s  %s\n", number(a, r, row->value), number(b, r, row->low),
+               number(c, r, row->high), row->key);
+    }
+}
+
 static void values_text(const count_report *r, answer_kind kind) {
     static const char *const labels[ANSWERS] = {[ANSWER_DISTINCT] = "different keys",
                                                 [ANSWER_SELF_JOIN] = "self-join size",
                                                 [ANSWER_JOIN] = "join size",
                                                 [ANSWER_COMMON] = "keys in both",
                                                 [ANSWER_RANGE] = "from ",
-                                                [ANSWER_QUANTILE] = "quantile "};
+                                                [ANSWER_QUANTILE] = "quantile ",
+                                                [ANSWER_WHERE] = "of these, fit",
+                                                [ANSWER_SKEW] = "skew"};
     const count_answer *answer = &r->answers[kind];
     for (size_t i = 0; i < answer->count; i++) {
         char label[128];
         snprintf(label, sizeof label, "%s%s", labels[kind], answer->rows[i].key);
-        value_text(r, label, &answer->rows[i]);
+        if (kind == ANSWER_SKEW) skew_text(&answer->rows[i]);
+        else value_text(r, label, &answer->rows[i]);
     }
 }
 
@@ -245,16 +296,28 @@ static void sample_text(const count_answer *answer) {
     printf("\na sample of %zu records\n", answer->count);
     for (size_t i = 0; i < answer->count; i++) {
         fputs("  ", stdout);
-        show_key(stdout, answer->rows[i].key, answer->rows[i].length, answer->rows[i].cut);
+        count_show_key(stdout, answer->rows[i].key, answer->rows[i].length, answer->rows[i].cut);
         putchar('\n');
     }
+}
+
+/* A window holds whole parts, the oldest of which may reach back too far: what is counted is
+ * said. */
+static void window_text(const count_report *r) {
+    const count_settings *s = r->settings;
+    char a[48];
+    if (!s->window) return;
+    printf("%-18s %15s", "window", s->window);
+    if (spec_is_duration(s->window)) printf("   and up to a sixteenth of it more is counted\n");
+    else if (s->from.in.number_field) printf("   records and up to a sixteenth more are counted\n");
+    else printf("   the last %s records are counted\n", number(a, r, r->total));
 }
 
 static void heading(const count_report *r) {
     char a[48], b[48];
     if (r->grouped) {
         fputs("\n== ", stdout);
-        if (r->group) show_key(stdout, r->group, r->group_length, false);
+        if (r->group) count_show_key(stdout, r->group, r->group_length, false);
         else fputs("(all other groups)", stdout);
         printf("   %s\n", number(a, r, r->total));
         return;
@@ -267,12 +330,16 @@ static void heading(const count_report *r) {
         printf("   %s without weight", number(b, r, (double)r->totals.unweighted));
     if (r->totals.bad) printf("   %s malformed", number(b, r, (double)r->totals.bad));
     putchar('\n');
+    window_text(r);
 }
 
 static void print_text(const count_report *r) {
     heading(r);
     for (int k = ANSWER_DISTINCT; k <= ANSWER_QUANTILE; k++)
         if (r->answers[k].asked) values_text(r, (answer_kind)k);
+    for (int k = ANSWER_WHERE; k <= ANSWER_SKEW; k++)
+        if (r->answers[k].asked) values_text(r, (answer_kind)k);
+    if (r->answers[ANSWER_SPECTRUM].asked) spectrum_text(r, &r->answers[ANSWER_SPECTRUM]);
     for (int k = ANSWER_TOP; k <= ANSWER_QUERY; k++)
         if (r->answers[k].asked) list_text(r, (answer_kind)k);
     if (r->answers[ANSWER_SAMPLE].asked) sample_text(&r->answers[ANSWER_SAMPLE]);
@@ -289,17 +356,19 @@ static void json_number(const char *name, double value) {
 static const char *plain(char buffer[48], const count_row *row, row_part part) {
     double value = part_of(row, part);
     if (row->is_key) snprintf(buffer, 48, "%lld", (long long)row->keys[part]);
+    else if (row->is_decimal && isfinite(value)) shortest(buffer, value);
     else if (isfinite(value)) snprintf(buffer, 48, "%.15g", value);
     else snprintf(buffer, 48, "null");
     return buffer;
 }
 
 static void json_row(const count_report *r, answer_kind kind, const count_row *row) {
-    bool keyed = has_share(kind) || kind == ANSWER_QUANTILE || kind == ANSWER_SAMPLE;
+    bool keyed = has_share(kind) || kind == ANSWER_QUANTILE || kind == ANSWER_SAMPLE ||
+                 kind == ANSWER_SPECTRUM;
     char a[48], b[48], c[48];
     putchar('{');
     if (keyed && is_value(r, kind, row)) printf("\"key\":%.*s", (int)row->length, row->key);
-    else if (keyed) json_key(stdout, "key", row->key, row->length);
+    else if (keyed) count_json_key(stdout, "key", row->key, row->length);
     if (row->cut) fputs(",\"cut\":true", stdout);
     if (kind != ANSWER_SAMPLE) {
         printf("%s\"%s\":%s,\"low\":%s,\"high\":%s", keyed ? "," : "",
@@ -327,12 +396,14 @@ static void json_answer(const count_report *r, answer_kind kind) {
     if (is_list(kind)) {
         printf("{\"complete\":%s", answer->complete ? "true" : "false");
         json_number("floor", answer->floor);
+        printf(",\"flat\":%s", answer->flat ? "true" : "false");
         if (r->settings->exact)
             printf(",\"expected\":%zu,\"found\":%zu", answer->expected, answer->found);
         fputs(",\"keys\":", stdout);
         json_rows(r, kind);
         putchar('}');
-    } else if (kind >= ANSWER_DISTINCT && kind <= ANSWER_COMMON) {
+    } else if ((kind >= ANSWER_DISTINCT && kind <= ANSWER_COMMON) || kind == ANSWER_WHERE ||
+               kind == ANSWER_SKEW) {
         json_row(r, kind, &answer->rows[0]);
     } else {
         json_rows(r, kind);
@@ -344,7 +415,7 @@ static void print_json(const count_report *r) {
     report_json_string(stdout, weir_version());
     if (r->grouped && r->group) {
         putchar(',');
-        json_key(stdout, "group", r->group, r->group_length);
+        count_json_key(stdout, "group", r->group, r->group_length);
     }
     if (r->grouped && !r->group) fputs(",\"group\":null", stdout);
     if (!r->grouped)
@@ -352,6 +423,7 @@ static void print_json(const count_report *r) {
                (unsigned long long)r->totals.records, (unsigned long long)r->totals.missing,
                (unsigned long long)r->totals.unweighted, (unsigned long long)r->totals.bad);
     json_number("total", r->total);
+    if (r->settings->window) printf(",\"window\":\"%s\"", r->settings->window);
     printf(",\"memory\":%llu", (unsigned long long)r->memory);
     for (int k = 0; k < ANSWERS; k++)
         if (r->answers[k].asked) json_answer(r, (answer_kind)k);
@@ -362,25 +434,25 @@ static void csv_row(const count_report *r, answer_kind kind, const count_row *ro
     char a[48], b[48], c[48];
     if (r->running) printf("%llu,", (unsigned long long)r->totals.records);
     if (r->grouped) {
-        csv_key(stdout, r->group ? r->group : "", r->group_length);
+        count_csv_key(stdout, r->group ? r->group : "", r->group_length);
         putchar(',');
     }
     printf("%s,", names[kind]);
-    csv_key(stdout, row->key, row->length);
+    count_csv_key(stdout, row->key, row->length);
     if (kind == ANSWER_SAMPLE) {
-        puts(",,,,,");
+        printf(",,,,,,%s\n", row->cut ? "cut" : "");
         return;
     }
     printf(",%s,%s,%s,", plain(a, row, ROW_VALUE), plain(b, row, ROW_LOW), plain(c, row, ROW_HIGH));
     if (has_share(kind)) printf("%.9g", share_of(r, row));
     putchar(',');
     if (!isnan(row->truth)) fputs(plain(a, row, ROW_TRUTH), stdout);
-    putchar('\n');
+    printf(",%s\n", row->cut ? "cut" : "");
 }
 
 static void print_csv(const count_report *r, bool first) {
     if (first)
-        printf("%s%sanswer,key,value,low,high,share,true\n", r->running ? "records," : "",
+        printf("%s%sanswer,key,value,low,high,share,true,cut\n", r->running ? "records," : "",
                r->grouped ? "group," : "");
     for (int k = 0; k < ANSWERS; k++)
         for (size_t i = 0; i < r->answers[k].count; i++)

@@ -18,9 +18,12 @@
 #include "run_note.h"
 
 enum { PANES = 16, K_MOST = 10000000, KEYS_OF_PANE = 100 };
-enum { KEY_BYTES = 450 }; /* for each of a list, at most */
+enum { KEY_BYTES = 450 };        /* for each of a list, at most */
+enum { KEY_WHOLE = 4096 };       /* a key up to this is kept whole, memory permitting */
+enum { SAMPLE_BYTES = 4 << 20 }; /* for the keys of --sample, or 64 each if that is more */
 
-static const char *const part_names[PARTS] = {"keys", "signed", "distinct", "integers", "sample"};
+static const char *const part_names[PARTS] = {"keys",   "signed",    "distinct", "integers",
+                                              "sample", "quantiles", "spectrum"};
 
 const char *count_part_name(count_part part) { return part_names[part]; }
 
@@ -42,6 +45,9 @@ static int put(char spec[SPEC_SIZE], const char *flag, const char *name, const c
     return EXIT_DONE;
 }
 
+/* Quantiles of weighed records: only ranges of integers add up weights that take back. */
+static bool weighs(const count_settings *s) { return s->from.in.number_field != NULL; }
+
 /* The questions a part is for. */
 static uint32_t questions_of(const count_settings *s, count_part part) {
     bool lists = s->top || s->above > 0;
@@ -56,7 +62,11 @@ static uint32_t questions_of(const count_settings *s, count_part part) {
         return s->distinct ? WEIR_CAN_DISTINCT : 0u;
     case PART_INTEGERS:
         return (s->range_count ? WEIR_CAN_RANGE : 0u) |
-               (s->quantile_count ? WEIR_CAN_QUANTILE : 0u);
+               (s->quantile_count && weighs(s) ? WEIR_CAN_QUANTILE : 0u);
+    case PART_QUANTILES:
+        return s->quantile_count && !weighs(s) ? WEIR_CAN_QUANTILE : 0u;
+    case PART_SPECTRUM:
+        return s->spectrum || s->where ? WEIR_CAN_WHERE : 0u;
     case PART_SAMPLE:
         return s->sample ? WEIR_CAN_SAMPLE : 0u;
     default:
@@ -125,6 +135,17 @@ static double keys_of_panes(const count_settings *s) {
     return most < KEYS_OF_PANE ? most : KEYS_OF_PANE;
 }
 
+/* Memory for the bytes of the keys of a list: that of keys of 4 KiB for twice the list, for
+ * eight at least, but no more than a quarter of the memory, or 64 bytes a key where that is
+ * more. A key is kept whole up to an eighth of it. */
+static double bytes_of_keys(const count_settings *s, double k) {
+    uint64_t memory = (s->group ? 64u : 1024u) << 10;
+    if (s->memory && weir_parse_size(s->memory, &memory, NULL)) return 256 * k;
+    double share = (double)memory / 4;
+    if (s->window) share = s->memory ? share / (PANES + 2) : fmin(share, 8 * KEY_WHOLE);
+    return floor(fmin(fmax(2 * k, 8) * KEY_WHOLE, fmax(fmax(256 * k, 512), share)));
+}
+
 /* The kind for a part when none was given. */
 static void place_usual(count_specs *specs, const count_settings *s, count_part part) {
     char *spec = specs->of[part];
@@ -132,12 +153,20 @@ static void place_usual(count_specs *specs, const count_settings *s, count_part 
     if (part == PART_KEYS && (s->top || s->above > 0)) {
         double spare = s->listed ? (double)s->listed : keys_of_panes(s);
         double k = fmax(fmax(keys_above(s), spare), (double)s->top);
-        snprintf(spec, SPEC_SIZE, "top:k=%.0f", k < K_MOST ? k : K_MOST);
+        k = fmin(k, K_MOST);
+        double bytes = s->listed ? (double)s->key_bytes : bytes_of_keys(s, k);
+        snprintf(spec, SPEC_SIZE, "top:k=%.0f", k);
+        if (bytes > 0) snprintf(spec + strlen(spec), SPEC_SIZE - strlen(spec), ",keys=%.0f", bytes);
         if (s->above > 0) widen(spec, s);
     } else if (part == PART_SAMPLE) {
-        snprintf(spec, SPEC_SIZE, "sample:n=%zu", s->sample);
+        double key = fmin(KEY_WHOLE, fmax(64, (double)SAMPLE_BYTES / (double)s->sample));
+        snprintf(spec, SPEC_SIZE, "sample:n=%zu,key=%.0f", s->sample, floor(key));
     } else if (part == PART_INTEGERS) {
         strcpy(spec, "dyadic:bits=64");
+    } else if (part == PART_QUANTILES) {
+        strcpy(spec, "kll");
+    } else if (part == PART_SPECTRUM) {
+        strcpy(spec, "distinct");
     } else {
         static const char *const kinds[] = {"countmin", "agms", "hll"};
         strcpy(spec, kinds[part]);
@@ -148,10 +177,13 @@ static bool counts_weights(count_part part) {
     return part == PART_KEYS || part == PART_SIGNED || part == PART_INTEGERS;
 }
 
+/* --memory and --error are for it. */
+static bool is_sized(count_part part) { return counts_weights(part) || part == PART_QUANTILES; }
+
 /* Memory where none was given: of a group little; ranges need more than counts, as they
  * count at every level. NULL: what the kind takes. */
 static const char *usual_memory(const count_settings *s, count_part part) {
-    static const char *const small[PARTS] = {"64K", "64K", "4K", "256K", NULL};
+    static const char *const small[PARTS] = {"64K", "64K", "4K", "256K", NULL, "64K", "64K"};
     bool long_list = part == PART_KEYS && s->top > 100;
     if (s->group) return long_list ? NULL : small[part];
     return part == PART_INTEGERS ? "4M" : NULL;
@@ -166,7 +198,7 @@ static int put_usual_memory(char *spec, const count_settings *s, count_part part
 }
 
 static int put_memory(char *spec, const count_settings *s, count_part part, bool alone) {
-    if (part == PART_SAMPLE || (!counts_weights(part) && !alone)) return EXIT_DONE;
+    if (part == PART_SAMPLE || (!is_sized(part) && !alone)) return EXIT_DONE;
     return put(spec, "--memory", "memory", s->memory);
 }
 
@@ -193,11 +225,12 @@ static bool has_counter(const char *spec) {
 }
 
 static int finish_spec(char *spec, const count_settings *s, count_part part, bool alone) {
-    bool sized = counts_weights(part) || (alone && part == PART_DISTINCT);
+    bool sized = is_sized(part) || (alone && part == PART_DISTINCT);
     bool weighs = counts_weights(part) && s->from.in.number_field;
     char own[64];
     int code = sized ? put(spec, "--error", "error", s->error) : EXIT_DONE;
-    if (code == EXIT_DONE && sized) code = put(spec, "--confidence", "confidence", s->confidence);
+    if (code == EXIT_DONE && sized && part != PART_QUANTILES)
+        code = put(spec, "--confidence", "confidence", s->confidence);
     if (code == EXIT_DONE && part == PART_KEYS && s->conservative)
         code = put(spec, "--estimator", "update", "conservative");
     if (code == EXIT_DONE && weighs && has_counter(spec) &&
@@ -211,7 +244,7 @@ static int finish_spec(char *spec, const count_settings *s, count_part part, boo
     return code;
 }
 
-int count_specs_make(count_specs *specs, const count_settings *s) {
+static int make_specs(count_specs *specs, const count_settings *s) {
     memset(specs, 0, sizeof *specs);
     int code = place_given(specs, s), parts = 0;
     for (int i = 0; i < PARTS; i++) place_usual(specs, s, (count_part)i);
@@ -221,6 +254,56 @@ int count_specs_make(count_specs *specs, const count_settings *s) {
     for (int i = 0; i < PARTS && code == EXIT_DONE; i++)
         if (*specs->of[i]) code = put(specs->of[i], "--seed", "seed", s->seed);
     return code;
+}
+
+/* What a part is for, as the command line has it. */
+static const char *purpose(const count_settings *s, count_part part, char text[64]) {
+    static const char *const of[PARTS] = {"--query",  "--estimator agms", "--distinct", "--range",
+                                          "--sample", "--quantiles",      "--spectrum"};
+    if (part == PART_KEYS && s->top) snprintf(text, 64, "--top %zu", s->top);
+    else if (part == PART_KEYS && s->above > 0) snprintf(text, 64, "--above");
+    else if (part == PART_INTEGERS && !s->range_count) snprintf(text, 64, "--quantiles");
+    else if (part == PART_SPECTRUM && !s->spectrum) snprintf(text, 64, "--where");
+    else snprintf(text, 64, "%s", of[part]);
+    return text;
+}
+
+static bool can_be_made(const char *spec) {
+    weir_sketch *sketch;
+    bool good = weir_sketch_new(&sketch, spec, NULL) == WEIR_OK;
+    if (good) weir_sketch_free(sketch);
+    return good;
+}
+
+/* A --memory that is too small is refused in words of the command line, with the least power of
+ * two that would do. */
+static int check_memory(const count_specs *specs, const count_settings *s) {
+    char text[64], least[32];
+    uint64_t memory;
+    if (!s->memory || s->sketch_count || weir_parse_size(s->memory, &memory, NULL))
+        return EXIT_DONE;
+    for (int i = 0; i < PARTS; i++) {
+        char own[SPEC_SIZE];
+        if (!*specs->of[i] || !spec_get(specs->of[i], "memory", own, sizeof own) ||
+            can_be_made(specs->of[i]))
+            continue;
+        for (uint64_t more = 64; more <= (uint64_t)1 << 36; more *= 2) {
+            count_settings larger = *s;
+            count_specs others;
+            larger.memory = weir_print_size(least, more);
+            larger.sketch_count = 0;
+            if (more <= memory || make_specs(&others, &larger) != EXIT_DONE) continue;
+            if (can_be_made(others.of[i]))
+                return cli_error("--memory %s is too little for %s; %s would do", s->memory,
+                                 purpose(s, (count_part)i, text), least);
+        }
+    }
+    return EXIT_DONE;
+}
+
+int count_specs_make(count_specs *specs, const count_settings *s) {
+    int code = make_specs(specs, s);
+    return code == EXIT_DONE ? check_memory(specs, s) : code;
 }
 
 /* --- sketches ------------------------------------------------------------------------ */
@@ -304,9 +387,21 @@ uint64_t count_set_memory(const count_set *set) {
     return bytes;
 }
 
+weir_sketch *count_set_quantiles(const count_set *set) {
+    weir_sketch *own = set->part[PART_QUANTILES];
+    return own ? own : set->part[PART_INTEGERS];
+}
+
+bool count_set_takes_decimals(const count_set *set) {
+    weir_sketch_info info = {0};
+    if (set->part[PART_QUANTILES]) weir_sketch_get_info(set->part[PART_QUANTILES], &info);
+    return info.takes_decimals && !set->part[PART_INTEGERS];
+}
+
 double count_set_total(const count_set *set) {
-    static const count_part order[] = {PART_KEYS, PART_SIGNED, PART_INTEGERS, PART_DISTINCT,
-                                       PART_SAMPLE};
+    static const count_part order[PARTS] = {PART_KEYS,     PART_SIGNED, PART_INTEGERS,
+                                            PART_DISTINCT, PART_SAMPLE, PART_QUANTILES,
+                                            PART_SPECTRUM};
     weir_sketch_info info;
     for (size_t i = 0; i < PARTS; i++) {
         if (!set->part[order[i]]) continue;
@@ -374,17 +469,21 @@ int count_set_save(const count_set *set, const count_settings *s, const count_to
     return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
 }
 
-/* How many keys the list of a sketch is for; 0: it has none. */
-static uint64_t list_length(const weir_sketch *sketch) {
+/* A whole number of the spec of a list, of a window that of its panes; 0: it has none. */
+static uint64_t list_option(const weir_sketch *sketch, const char *name, bool is_size) {
     char *spec = sketch ? report_sketch_spec(sketch) : NULL, of[SPEC_SIZE], value[64];
     uint64_t k = 0;
     const char *inner = spec && spec_get(spec, "of", of, sizeof of) ? of + 1 : spec;
     if (inner == of + 1) of[strcspn(of, ")")] = 0;
-    if (inner && spec_get(inner, "k", value, sizeof value) && weir_parse_count(value, &k, NULL))
+    if (inner && spec_get(inner, name, value, sizeof value) &&
+        (is_size ? weir_parse_size(value, &k, NULL) : weir_parse_count(value, &k, NULL)))
         k = 0;
     free(spec);
     return k;
 }
+
+/* How many keys the list of a sketch is for; 0: it has none. */
+static uint64_t list_length(const weir_sketch *sketch) { return list_option(sketch, "k", false); }
 
 /* A saved sketch fits if it could be merged into one made by today's options. */
 static int check_options(const count_settings *s, const count_specs *specs,
@@ -417,12 +516,15 @@ static int check_saved(const count_settings *s, const count_set *set) {
     count_specs specs;
     count_settings like = *s;
     like.listed = list_length(set->part[PART_KEYS]);
+    like.key_bytes = list_option(set->part[PART_KEYS], "keys", true);
     int code = count_specs_make(&specs, &like);
     for (int i = 0; i < PARTS && code == EXIT_DONE; i++) {
         weir_sketch_info info = {0};
         uint32_t asked = questions_of(s, (count_part)i);
         if (!asked) continue;
         if (set->part[i]) weir_sketch_get_info(set->part[i], &info);
+        if (i == PART_QUANTILES && !set->part[i] && set->part[PART_INTEGERS])
+            weir_sketch_get_info(set->part[PART_INTEGERS], &info);
         if ((info.answers & asked) != asked)
             return cli_error("the state file '%s' has no sketch '%s' that could answer this: ask "
                              "what was asked when it was made, or use another state file",

@@ -72,7 +72,8 @@ void truth_free(count_truth *t) {
 /* --- adding ------------------------------------------------------------------------ */
 
 static entry *slot_of(entry *slots, size_t size, uint64_t word) {
-    size_t at = (size_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (size - 1);
+    uint64_t mixed = (word ^ word >> 32) * UINT64_C(0x9E3779B97F4A7C15); /* decimals end in zeros */
+    size_t at = (size_t)(mixed >> 20) & (size - 1);
     while (slots[at].word && slots[at].word != word) at = (at + 1) & (size - 1);
     return &slots[at];
 }
@@ -221,18 +222,38 @@ bool truth_next(count_truth *t, uint64_t *word, double *count) {
     return true;
 }
 
-/* --- both truths of a stream ---------------------------------------------------------- */
+#define SIGN (UINT64_C(1) << 63)
+
+uint64_t truth_word_of_decimal(double value) {
+    uint64_t bits;
+    value += 0.0; /* no -0 */
+    memcpy(&bits, &value, sizeof bits);
+    return bits & SIGN ? ~bits : bits | SIGN;
+}
+
+double truth_decimal(uint64_t word) {
+    uint64_t bits = word & SIGN ? word ^ SIGN : ~word;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* --- all truths of a stream ---------------------------------------------------------- */
 
 int count_truths_make(count_truths *truths, const count_settings *s, uint64_t memory) {
     bool integers = s->range_count || s->quantile_count;
     if (!s->exact) return EXIT_DONE;
     truths->hashes = truth_new(memory);
+    bool decimals = s->quantile_count && !s->range_count;
     if (integers) truths->integers = truth_new(memory);
-    bool lacks = !truths->hashes || (integers && !truths->integers);
+    if (decimals) truths->decimals = truth_new(memory);
+    bool lacks =
+        !truths->hashes || (integers && !truths->integers) || (decimals && !truths->decimals);
     return lacks ? cli_error("out of memory") : EXIT_DONE;
 }
 
 void count_truths_free(count_truths *truths) {
     truth_free(truths->hashes);
     truth_free(truths->integers);
+    truth_free(truths->decimals);
 }

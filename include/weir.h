@@ -775,6 +775,15 @@ WEIR_API weir_status weir_parse_seed(const char *text, uint64_t *seed, weir_erro
 WEIR_API weir_status weir_parse_rate(const char *text, double *rate, weir_error *err);
 WEIR_API weir_status weir_parse_duration(const char *text, int64_t *nanoseconds, weir_error *err);
 
+/* The number that a key is: `length` bytes, blanks and carriage returns at both ends left
+ * aside, a sign allowed. An integer that does not fit 64 bits is refused as such
+ * (WEIR_ERR_RANGE), and so is what is not an integer. A decimal number may have a point and an
+ * exponent and must be finite. */
+WEIR_API weir_status weir_parse_integer(const void *text, size_t length, int64_t *value,
+                                        weir_error *err);
+WEIR_API weir_status weir_parse_decimal(const void *text, size_t length, double *value,
+                                        weir_error *err);
+
 /* Print for people ("64M", "1.5G", "0.0001%", "12.3M", "1m30s"); buffer of at
  * least 32 bytes. Return buffer. The text of a size or duration that is a
  * whole number of its unit parses back to the same value. */
@@ -837,6 +846,7 @@ typedef struct {
     size_t count;
     const uint64_t *hashes;  /* from weir_sketch_hash(); not for integer keys */
     const int64_t *values;   /* integer keys: for ranges and quantiles */
+    const double *decimals;  /* keys that are not all integers: for `kll`, in place of values */
     const int64_t *weights;  /* NULL: 1 each */
     const double *fractions; /* weights that are not whole (or NULL): need counter=real */
     const int64_t *times;    /* nanoseconds, for window and decay; NULL: now */
@@ -919,11 +929,13 @@ WEIR_API weir_status weir_sketch_above(weir_sketch *sketch, double share, weir_e
 WEIR_API weir_status weir_sketch_range(weir_sketch *sketch, int64_t low, int64_t high,
                                        weir_estimator by, weir_estimate *out, weir_error *err);
 
-/* The least integer key such that the keys up to it hold `share` of the
- * weight. low and high hold the true one with a chance of 99%. A quantile of
- * nothing is WEIR_ERR_RANGE. */
+/* The least key such that the keys up to it hold `share` of the weight. low and high
+ * hold the true one with a chance of 99%. `kll` has the least key for 0 and the greatest for 1,
+ * exactly. A quantile of nothing is WEIR_ERR_RANGE. */
 typedef struct {
-    int64_t value, low, high;
+    int64_t value, low, high; /* integer keys */
+    bool is_decimal;          /* some key was not an integer: the answer is in these */
+    double decimal, decimal_low, decimal_high;
 } weir_quantile;
 WEIR_API weir_status weir_sketch_quantile(weir_sketch *sketch, double share, weir_quantile *out,
                                           weir_error *err);
@@ -958,13 +970,14 @@ WEIR_API weir_sketch *weir_snapshot_take_sketch(weir_snapshot *snapshot, const c
 typedef struct {
     const char *name;
     uint64_t seed;
-    uint64_t memory;   /* bytes held: its cells and a few KiB of tables */
-    uint64_t updates;  /* added since creation or clear */
-    double total;      /* sum of the weights, as of now under decay and windows */
-    double error;      /* the error that the size stands for, relative as the kind says */
-    double confidence; /* with which that error holds */
-    bool overfull;     /* more was added than it was planned for: see the kind's advice */
-    uint32_t answers;  /* bits of weir_answer */
+    uint64_t memory;     /* bytes held: its cells and a few KiB of tables */
+    uint64_t updates;    /* added since creation or clear */
+    double total;        /* sum of the weights, as of now under decay and windows */
+    bool takes_decimals; /* keys may be decimal numbers */
+    double error;        /* the error that the size stands for, relative as the kind says */
+    double confidence;   /* with which that error holds */
+    bool overfull;       /* more was added than it was planned for: see the kind's advice */
+    uint32_t answers;    /* bits of weir_answer */
 } weir_sketch_info;
 
 /* What a sketch can answer. */

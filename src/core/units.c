@@ -5,6 +5,8 @@
  *   rate      1%, 0.0001%, 0.01, 1e-6    from 0 to 1
  *   seed      7, 0x1f, 10M               any 64 bits
  *   duration  30s, 1m30s, 250ms, 1.5h    d h m s ms us ns
+ *   integer   -7, +5, 0042               64 bits with sign; keys of ranges and quantiles
+ *   decimal   -0.5, 1e3, 12              keys of quantiles
  *
  * A parser reads the whole text or fails and points at the first byte that it
  * could not use. The printers give the shortest text that a person would
@@ -117,6 +119,50 @@ weir_status weir_parse_rate(const char *text, double *rate, weir_error *err) {
     }
     if (*at) return unusable(err, text, at, "rate such as 1% or 0.01");
     *rate = number;
+    return WEIR_OK;
+}
+
+/* Keys: bytes with a length, blanks at both ends left aside. */
+static const char *trim(const void *text, size_t *length) {
+    const char *at = text;
+    while (*length && (at[*length - 1] == ' ' || at[*length - 1] == '\r')) --*length;
+    while (*length && *at == ' ') at++, --*length;
+    return at;
+}
+
+static weir_status not_a_key(weir_error *err, const char *text, size_t length, const char *what) {
+    return weir__fail(err, WEIR_ERR_RANGE, 0, "the key '%.*s' is %s",
+                      (int)(length < 60 ? length : 60), length ? text : "", what);
+}
+
+weir_status weir_parse_integer(const void *text, size_t length, int64_t *value, weir_error *err) {
+    const char *at = trim(text, &length);
+    size_t i = length && (*at == '-' || *at == '+') ? 1 : 0;
+    bool minus = i && *at == '-', fits = true;
+    uint64_t sum = 0, most = minus ? UINT64_C(1) << 63 : INT64_MAX;
+    if (i == length) return not_a_key(err, at, length, "not an integer");
+    for (; i < length; i++) {
+        unsigned digit = (unsigned)(unsigned char)at[i] - '0';
+        if (digit > 9) return not_a_key(err, at, length, "not an integer");
+        fits = fits && sum <= (most - digit) / 10;
+        if (fits) sum = sum * 10 + digit;
+    }
+    if (!fits) return not_a_key(err, at, length, "out of range: integers have 64 bits");
+    *value = minus ? (int64_t)(0 - sum) : (int64_t)sum;
+    return WEIR_OK;
+}
+
+weir_status weir_parse_decimal(const void *text, size_t length, double *value, weir_error *err) {
+    char copy[128], *end = copy;
+    const char *at = trim(text, &length);
+    if (length && length < sizeof copy) {
+        memcpy(copy, at, length);
+        copy[length] = 0;
+    }
+    bool good = length && length < sizeof copy && strspn(copy, "+-.0123456789eE") == length;
+    if (good) *value = strtod(copy, &end);
+    if (!good || end != copy + length) return not_a_key(err, at, length, "not a number");
+    if (!isfinite(*value)) return not_a_key(err, at, length, "out of range for a number");
     return WEIR_OK;
 }
 

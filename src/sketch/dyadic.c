@@ -414,8 +414,9 @@ static weir_status quantile(weir_sketch *s, double share, weir_quantile *out, we
         low = share - off > least ? place_of_rank(d, share - off) : edge_place(d, false);
         high = share + off < 1 ? place_of_rank(d, share + off) : edge_place(d, true);
     }
-    *out = (weir_quantile){value_at(d, place), value_at(d, low < place ? low : place),
-                           value_at(d, high > place ? high : place)};
+    *out = (weir_quantile){.value = value_at(d, place),
+                           .low = value_at(d, low < place ? low : place),
+                           .high = value_at(d, high > place ? high : place)};
     return WEIR_OK;
 }
 

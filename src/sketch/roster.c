@@ -9,9 +9,13 @@ void weir__roster_plan(weir__roster *r, uint64_t capacity, uint64_t each, uint32
     r->capacity = capacity;
     r->extra = extra;
     for (r->slots = 16; r->slots < 2 * capacity;) r->slots *= 2;
-    uint64_t most = ARENA_MOST - 8, arena = capacity * each, least = 8 * (64 + (uint64_t)extra);
-    if (arena < least) arena = least;
-    r->arena_bytes = (arena < most ? arena : most) / 8 * 8;
+    weir__roster_set_arena(r, capacity * each);
+}
+
+void weir__roster_set_arena(weir__roster *r, uint64_t bytes) {
+    uint64_t most = ARENA_MOST - 8, least = 8 * (64 + (uint64_t)r->extra);
+    if (bytes < least) bytes = least;
+    r->arena_bytes = (bytes < most ? bytes : most) / 8 * 8;
 }
 
 uint64_t weir__roster_bytes(const weir__roster *r) {
@@ -113,17 +117,17 @@ static void sift_down(weir_items *out, size_t at, weir_item item) {
 }
 
 /* One that finds no room is one that is not listed: the floor lies no lower. */
-static void leave_out(weir_items *out, const weir_item *item) {
+void weir__items_leave_out(weir_items *out, const weir_item *item) {
     if (item->count.high > out->floor) out->floor = item->count.high;
 }
 
 void weir__items_add(weir_items *out, const weir_item *item) {
     if (out->found == out->room) {
         if (out->room && out->items[0].count.value < item->count.value) {
-            leave_out(out, &out->items[0]);
+            weir__items_leave_out(out, &out->items[0]);
             sift_down(out, 0, *item);
         } else {
-            leave_out(out, item);
+            weir__items_leave_out(out, item);
         }
         return;
     }

@@ -39,8 +39,10 @@ typedef struct {
     weir__roster_state *used;
 } weir__roster;
 
-/* `each`: bytes of arena to plan for a key, extra included. */
+/* `each`: bytes of arena to plan for a key, extra included. The arena can be set by its size
+ * instead. */
 void weir__roster_plan(weir__roster *r, uint64_t capacity, uint64_t each, uint32_t extra);
+void weir__roster_set_arena(weir__roster *r, uint64_t bytes);
 uint64_t weir__roster_bytes(const weir__roster *r);
 
 /* The cells stand here; the index is made anew. */
@@ -73,6 +75,7 @@ weir_item weir__roster_item(const weir__roster *r, const weir__entry *e);
  * there is no room and that is less; what is left out raises the floor, which is set
  * before. At the end sort, the greatest first. */
 void weir__items_add(weir_items *out, const weir_item *item);
+void weir__items_leave_out(weir_items *out, const weir_item *item); /* only raise the floor */
 void weir__items_sort(weir_items *out);
 
 /* The bytes of the key of update i, where there are any. */

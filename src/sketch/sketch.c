@@ -11,6 +11,7 @@
     X(agms)                                                                                        \
     X(top)                                                                                         \
     X(dyadic)                                                                                      \
+    X(kll)                                                                                         \
     X(hll)                                                                                         \
     X(kmv)                                                                                         \
     X(linear)                                                                                      \
@@ -181,6 +182,8 @@ static weir_status refuse_batch(const weir_sketch *s, const weir_updates *u, wei
         return weir__fail(err, WEIR_ERR_RANGE, 0, "a '%s' sketch takes hashes of keys", name);
     if ((needs & WEIR__NEEDS_VALUES) && !u->values)
         return weir__fail(err, WEIR_ERR_RANGE, 0, "a '%s' sketch takes integer keys", name);
+    if ((needs & WEIR__NEEDS_NUMBERS) && !u->values && !u->decimals)
+        return weir__fail(err, WEIR_ERR_RANGE, 0, "a '%s' sketch takes numbers as keys", name);
     if ((needs & WEIR__NEEDS_KEYS) && !u->key)
         return weir__fail(err, WEIR_ERR_RANGE, 0, "a '%s' sketch needs the bytes of the keys",
                           name);
@@ -243,25 +246,11 @@ static const void *bytes_of_one(void *context, size_t i, size_t *length) {
     return one->key;
 }
 
-/* The integer that a key's text is, for sketches of integers. */
-static weir_status read_integer(const void *key, size_t length, int64_t *value, weir_error *err) {
-    char text[32], *end = text;
-    if (length > 0 && length < sizeof text) {
-        memcpy(text, key, length);
-        text[length] = 0;
-        *value = strtoll(text, &end, 10);
-    }
-    bool digits =
-        length > 0 && length < 20 && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
-    if (digits && end == text + length) return WEIR_OK;
-    return weir__fail(err, WEIR_ERR_RANGE, 0, "the key '%.*s' is not an integer",
-                      (int)(length < 40 ? length : 40), (const char *)key);
-}
-
 weir_status weir_sketch_add(weir_sketch *s, const void *key, size_t length, int64_t weight,
                             weir_error *err) {
     uint64_t hash = weir_sketch_hash(s, key, length);
     int64_t value = 0;
+    double decimal = 0;
     one_key one = {key, length};
     weir_updates u = {.count = 1,
                       .hashes = &hash,
@@ -270,8 +259,13 @@ weir_status weir_sketch_add(weir_sketch *s, const void *key, size_t length, int6
                       .key = bytes_of_one,
                       .context = &one};
     if (s->needs & WEIR__NEEDS_VALUES) {
-        weir_status status = read_integer(key, length, &value, err);
+        weir_status status = weir_parse_integer(key, length, &value, err);
         if (status != WEIR_OK) return status;
+    }
+    if ((s->needs & WEIR__NEEDS_NUMBERS) && weir_parse_integer(key, length, &value, NULL)) {
+        weir_status status = weir_parse_decimal(key, length, &decimal, err);
+        if (status != WEIR_OK) return status;
+        u.decimals = &decimal;
     }
     return weir_sketch_add_batch(s, &u, err);
 }
@@ -425,6 +419,7 @@ void weir_sketch_get_info(const weir_sketch *s, weir_sketch_info *info) {
         .updates = s->updates,
         .total = weir__total(s),
         .answers = answers_of(s->class),
+        .takes_decimals = (s->needs & WEIR__NEEDS_NUMBERS) != 0,
     };
     if (s->class->info) s->class->info(s, info);
 }

@@ -93,12 +93,13 @@ typedef struct weir__sketch_class {
 
 typedef enum {
     WEIR__NEEDS_HASHES = 1,
-    WEIR__NEEDS_VALUES = 2,   /* integer keys */
-    WEIR__NEEDS_KEYS = 4,     /* the bytes */
-    WEIR__NEEDS_UNITS = 8,    /* weights of 1 only: a sample of records */
-    WEIR__NEEDS_GAINS = 16,   /* no negative weights */
-    WEIR__NEEDS_WHOLES = 32,  /* no fractions */
-    WEIR__NEEDS_PRESENCE = 64 /* weights mean nothing: a key is there or not */
+    WEIR__NEEDS_VALUES = 2,    /* integer keys */
+    WEIR__NEEDS_KEYS = 4,      /* the bytes */
+    WEIR__NEEDS_UNITS = 8,     /* weights of 1 only: a sample of records */
+    WEIR__NEEDS_GAINS = 16,    /* no negative weights */
+    WEIR__NEEDS_WHOLES = 32,   /* no fractions */
+    WEIR__NEEDS_PRESENCE = 64, /* weights mean nothing: a key is there or not */
+    WEIR__NEEDS_NUMBERS = 128  /* integer or decimal keys */
 } weir__need;
 
 /* Read a resolved option, and resolve an open one. */

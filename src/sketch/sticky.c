@@ -149,6 +149,14 @@ static weir_status estimate(weir_sketch *s, uint64_t hash, weir_estimator by, we
     return WEIR_OK;
 }
 
+/* A bound for one key fails in 1% of cases. What a list says of all keys that are missing must
+ * hold for each of those that could exceed it, of which there are at most total / bound: so
+ * much more may have been missed. */
+static double for_all_keys(const sticky_sketch *y) {
+    double rate = rate_of(y), keys = weir__total(&y->base) / (LN_100 * rate);
+    return keys > 1 ? rate * log(keys) : 0;
+}
+
 static weir_status top(weir_sketch *s, double above, weir_estimator by, weir_items *out,
                        weir_error *err) {
     const sticky_sketch *y = (const sticky_sketch *)s;
@@ -158,11 +166,15 @@ static weir_status top(weir_sketch *s, double above, weir_estimator by, weir_ite
     for (uint64_t i = 0; i < y->state.roster.entries; i++) {
         weir_item item = weir__roster_item(&y->roster, &y->roster.entries[i]);
         item.count = estimate_of(y, &y->roster.entries[i]);
-        if (above > 0 && item.count.high < above) continue;
+        if (above > 0 && item.count.high < above) {
+            weir__items_leave_out(out, &item);
+            continue;
+        }
         weir__items_add(out, &item);
         listed++;
     }
     weir__items_sort(out);
+    if (rate_of(y) > 1) out->floor += for_all_keys(y);
     out->complete = rate_of(y) == 1 && listed == out->found; /* else it is only likely */
     return WEIR_OK;
 }

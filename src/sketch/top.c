@@ -13,10 +13,12 @@
  *            let go at or below it, and CM never underestimates. So its count
  *            is at most the floor, for certain (as long as no weight is negative).
  *            A list of all keys above x is complete if the floor is below x.
- *            Listed keys carry the estimate asked for, and CM's bounds; a key
- *            that is on the list without reason has a lower bound that says so.
- * Parameters k (100); the roster has room for 4k keys and 64 bytes of each (on
- *            average; long ones shorten the list); the rest of memory= is counters
+ *            Listed keys carry the estimate asked for, and CM's bounds, the lower ones
+ *            widened so that all of a list hold at once with a chance of 99%: a key
+ *            that is on the list by noise alone has a lower bound that says so.
+ * Parameters k (100); the roster has room for 4k keys and 64 bytes of each on average,
+ *            or for keys= bytes of them; long ones shorten the list, and one that is longer
+ *            than an eighth of the room is cut; the rest of memory= is counters
  * Cost       d counters per key, and a look into the roster for frequent keys
  * Layout     the matrix, then the roster (roster.h)
  * Source     Cormode, Muthukrishnan 2005; thesis, introduction of chapter 4: CM
@@ -30,9 +32,11 @@
 #include "sketch/matrix_sketch.h"
 #include "sketch/roster.h"
 
-enum { OPT_K = WEIR__CO_OWN, OPT_UPDATE };
+enum { OPT_K = WEIR__CO_OWN, OPT_UPDATE, OPT_KEYS };
 enum { CHUNK = 256, ROSTER_EACH = 4, KEY_BYTES = 64 };
 #define STANDARD_MEMORY ((uint64_t)1 << 20)
+#define LIST_CHANCE 0.01    /* that the lower bound of any key of a list is too high */
+#define NOISE_SAMPLE 65536u /* counters that show how much noise there is */
 
 typedef struct {
     weir__counting counting;
@@ -50,13 +54,15 @@ static weir_status create(weir_sketch *s, weir_error *err) {
     top_sketch *t = (top_sketch *)s;
     weir__matrix *m = &t->counting.matrix;
     weir__roster_plan(&t->roster, ROSTER_EACH * weir__sk_whole(s, OPT_K), KEY_BYTES, 0);
+    if (weir__sk_given(s, OPT_KEYS))
+        weir__roster_set_arena(&t->roster, weir__sk_whole(s, OPT_KEYS));
     uint64_t roster = weir__roster_bytes(&t->roster);
     uint64_t budget = weir__sketch_budget(s, STANDARD_MEMORY + roster);
     if (budget < roster + 256) {
         char needed[32];
-        return weir__sk_fail(s, WEIR__SK_MEMORY, err, "k=%llu needs more memory than %s",
-                             (unsigned long long)weir__sk_whole(s, OPT_K),
-                             weir_print_size(needed, roster));
+        return weir__sk_fail(
+            s, WEIR__SK_MEMORY, err, "a list of %llu keys needs more memory than %s",
+            (unsigned long long)weir__sk_whole(s, OPT_K), weir_print_size(needed, roster));
     }
     m->conservative = weir__sk_whole(s, OPT_UPDATE) == 1;
     weir_status status = weir__counting_plan(s, budget - roster, err);
@@ -176,18 +182,40 @@ static double at_least(const top_sketch *t, double low) {
     return t->counting.matrix.counter == WEIR__COUNTER_REAL ? low : ceil(low);
 }
 
+/* A list takes the keys that are read highest, so noise chooses among all keys, not for one. The
+ * most noise that one of n keys has with a chance above LIST_CHANCE: n S(x)^depth, S(x) being the
+ * share of counters that are x or more. At most NOISE_SAMPLE counters are looked at. */
+static double noise_of_list(const top_sketch *t) {
+    const weir__matrix *m = &t->counting.matrix;
+    uint64_t all = m->width * m->depth, n = all < NOISE_SAMPLE ? all : NOISE_SAMPLE;
+    double keys = fmax(1, (double)t->counting.base.updates);
+    double share = pow(LIST_CHANCE / keys, 1.0 / m->depth), noise = 0;
+    double *counters = malloc(n * sizeof *counters);
+    if (!counters) return HUGE_VAL;
+    for (uint64_t i = 0; i < n; i++)
+        counters[i] = weir__cell_value(m, (uint64_t)((double)i * (double)all / (double)n));
+    qsort(counters, n, sizeof *counters, descending);
+    noise = fmax(0, counters[(uint64_t)fmin(floor(share * (double)n), (double)n - 1)]);
+    free(counters);
+    return noise;
+}
+
 static weir_status top(weir_sketch *s, double above, weir_estimator by, weir_items *out,
                        weir_error *err) {
     top_sketch *t = (top_sketch *)s;
     uint64_t listed = 0;
-    double least = HUGE_VAL;
+    double least = HUGE_VAL, now = weir__counting_now(s), noise = noise_of_list(t);
     out->floor = floor_of(t) * weir__counting_now(s);
     for (uint64_t i = 0; i < t->state.roster.entries; i++) {
         const weir__entry *e = &t->roster.entries[i];
         weir_item item = weir__roster_item(&t->roster, e);
         weir_status status = weir__counting_estimate(s, e->hash, by, &item.count, err);
         if (status != WEIR_OK) return status;
-        if (above > 0 && item.count.high < above) continue;
+        item.count.low = fmin(item.count.low, fmax(0, (cm_of(t, e->hash) - noise) * now));
+        if (above > 0 && item.count.high < above) {
+            weir__items_leave_out(out, &item);
+            continue;
+        }
         weir__items_add(out, &item);
         listed++;
     }
@@ -247,6 +275,9 @@ static const weir_option options[] = {
      "how many keys to find; memory for keys grows with it"},
     {"update", WEIR_OPT_CHOICE, 0, 0, "plain|conservative", "plain",
      "conservative raises only the least counters: better for frequent keys, no deletions"},
+    {"keys", WEIR_OPT_SIZE, 512, 0x1p30, NULL, NULL,
+     "memory for the bytes of keys; a key longer than an eighth of it is kept cut. If not given "
+     "64 bytes for each of 4k keys"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
 const weir__sketch_class weir__top_sketch = {

@@ -152,7 +152,7 @@ is json-values-told '" s" "1" "[x" "\"\u000a" "true" 1 10.0.0.1 [1,"x"] a"b nul 
   "$(grep ^top out | python3 -c 'import csv, sys; print(*sorted(r[1] for r in csv.reader(sys.stdin)))')"
 grep ^top out | python3 -c 'import csv, sys; print(*(r[1] for r in csv.reader(sys.stdin)), sep="\n")' >asked
 run count $s --csv --format json --key .v --query-file asked values.json
-is json-values-asked 12 "$(grep -c '^query,.*,1,[^,]*,1,[^,]*,$' out)"
+is json-values-asked 12 "$(grep -c '^query,.*,1,[^,]*,1,[^,]*,,$' out)"
 run count $s --json --format json --key .v --top 20 --query '[x' --query 1 values.json
 is json-values '[1, "1", true, "true", null, "nul", "10.0.0.1", "a\"b", "[x", [1, "x"], " s", "\"\n"] ["[x", 1]' "$(python3 -c '
 import json
@@ -296,17 +296,80 @@ g="--format csv --header --key url --group user"
   trouble_like group-svg "count: --plot=FILE.svg draws one list, and --group makes many;*" count $g --plot=x.svg t.csv
 }
 
+# --- quantiles, spectrum, patterns, changes ---------------------------------------------------------
+seq -5 1000000 >many
+run count $s --csv --quantiles 0,50,100 many
+is quantile-ends $'-5\n1000000' "$(grep -E ',(0|100)%,' out | cut -d, -f3)"
+half=$(grep ',50%,' out | cut -d, -f3,4,5)
+IFS=, read -r value low high <<<"$half"
+((low <= 499997 && 499997 <= high && high - low < 1000)) && ok quantile-close || no quantile-close "$half"
+printf '%s\n' 0.5 -1.25 3 1e1 +2 >decimals
+run count $s --csv --quantiles 0,50,100 --exact decimals
+is quantile-decimals $'-1.25,-1.25,-1.25,,-1.25\n2,2,2,,2\n10,10,10,,10' "$(tail -n +2 out | cut -d, -f3-7)"
+run count $s --json --quantiles 0 --state dq decimals
+run count --json --quantiles 0,100 --state dq decimals
+is quantile-state $'"value":-1.25\n"value":10' "$(grep -oE '"value":[-0-9.]+' out)"
+printf 'x\n' >word
+trouble quantile-word "count: record 1 of 'word': the key 'x' is not a number, as --quantiles need" count --quantiles 50 word
+printf '9999999999999999999\n' >huge
+trouble range-key-huge "count: record 1 of 'huge': the key '9999999999999999999' is out of range: integers have 64 bits, as --range and weighed --quantiles need" count --range 0:1 huge
+printf -- '-9223372036854775808\n+5\n' >ends
+run count $s --csv --range -9223372036854775808:5 ends
+is range-key-ends 2 "$(tail -1 out | cut -d, -f3)"
+(yes a | head -3; yes b | head -2; echo c; echo d) >few
+run count $s --csv --spectrum few
+is spectrum $'1,2\n2,1\n3,1\n4,0\n5,0\n6-10,0' "$(tail -n +2 out | cut -d, -f2,3)"
+run count $s --csv --distinct --where '[bc]' few
+is where 2 "$(grep ^where out | cut -d, -f3)"
+run count $s --csv --distinct --where '![bc]' few
+is where-not 2 "$(grep ^where out | cut -d, -f3)"
+trouble where-alone "count: --where goes with --distinct" count --where a few
+run count --seed 7 --top 5 --state old few
+run count --seed 7 --top 5 --state new few
+(yes c | head -9) | "$WEIR" count --seed 7 --top 5 --state new - >/dev/null
+run count --changes old new --csv
+is changes 'c,9,9,9,1,10,' "$(sed -n 2p out)"
+run count --seed 8 --top 5 --state another few
+trouble changes-seed "count: 'old' and 'another' were made with different seeds, so their keys do not compare; make both with the same --seed" count --changes old another
+trouble changes-one "count: --changes takes two state files: --changes OLD NEW" count --changes old
+# --- lists ------------------------------------------------------------------------------------------
+python3 -c 'print("x" * 4096 + "\n" + "x" * 4096 + "\n" + "y" * 4097 + "\n" + "y" * 4098)' >long
+run count $s --csv --top 1 long
+is key-whole '4096 ,2,2,2,0.5,,' "$(sed -n 2p out | python3 -c 'r = input(); k = r.split(",")[1]; print(len(k), "," + r.split(",", 2)[2])')"
+run count $s --csv --top 3 long
+is key-cut 2 "$(tail -n +2 out | grep -c ',cut$')"
+run count $s --json --top 3 long
+is key-cut-json 2 "$(grep -o '"cut":true' out | wc -l)"
+awk 'BEGIN { srand(5); for (i = 0; i < 40000; i++) print int(rand() * 5000000) }' >flat
+run count $s --top 10 --memory 16K flat
+is flat 1 "$(grep -c '^nothing stands out' out)"
+run count $s --csv --above 1% in
+awk -F, 'NR > 1 { for (i = 3; i <= 5; i++) if ($i != int($i)) exit 1 }' out && ok whole-bounds || no whole-bounds "$(cat out)"
+run count $s --window 10K flat
+is window-said 1 "$(grep -c '^window .* the last 10,[0-9]* records are counted$' out)"
+trouble memory-words "count: --memory 10K is too little for --top 100; 64K would do" count --memory 10K --top 100 in
+for i in $(seq 1 200); do yes "k$i" | head -$((2000 / i)); done >zipf
+run count $s --json --above 2% zipf
+python3 - "$PWD/zipf" out <<'P' && ok above-floor || no above-floor "$(cat out)"
+import collections, json, sys
+counts = collections.Counter(open(sys.argv[1]).read().split())
+above = json.load(open(sys.argv[2]))["above"]
+listed = {k["key"] for k in above["keys"]}
+assert all(n <= above["floor"] for k, n in counts.items() if k not in listed)
+assert above["complete"] and above["floor"] <= 0.02 * sum(counts.values())
+P
+
 # --- bad input ------------------------------------------------------------------------------------
 trouble top-zero "count: --top cannot be '0'; it goes from 1 to 10M" count --top 0 in
 trouble_like above-one "count: --above cannot be '100%'*" count --above 100% in
 trouble range-words "count: --range cannot be 'x:y'; it is two integers, such as 10:99" count --range x:y in
 trouble range-empty "count: --range '9:3' is empty: it goes from the lower to the higher" count --range 9:3 numbers
-trouble range-huge "count: --range cannot be '0:99999999999999999999'; it is two integers, such as 10:99" count --range 0:99999999999999999999 numbers
+trouble range-huge "count: --range '0:99999999999999999999' is out of range: integers have 64 bits" count --range 0:99999999999999999999 numbers
 trouble quantile-out "count: --quantiles cannot be '101'; it is a list of percentages from 0 to 100, such as 50,90,99" count --quantiles 101 numbers
 trouble quantile-of-nothing "count: nothing was counted, so there is no quantile" count --quantiles 50 /dev/null
-trouble not-an-integer "count: record 1 of 'in': the key 'a' is not an integer of 64 bits, as --range and --quantiles need" count --range 1:2 in
+trouble not-an-integer "count: record 1 of 'in': the key 'a' is not an integer, as --range and weighed --quantiles need" count --range 1:2 in
 echo 9223372036854775808 >big
-trouble integer-too-large "count: record 1 of 'big': the key '9223372036854775808' is not an integer of 64 bits, as --range and --quantiles need" count --range 1:2 big
+trouble integer-too-large "count: record 1 of 'big': the key '9223372036854775808' is out of range: integers have 64 bits, as --range and weighed --quantiles need" count --range 1:2 big
 printf '1\nx\n2\n' >mixed
 run count $s --csv --range 1:9 --on-bad drop --exact mixed
 is not-an-integer-dropped 'range,1:9,2' "$(tail -1 out | cut -d, -f1,2,7)"

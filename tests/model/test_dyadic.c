@@ -146,7 +146,7 @@ static void bad_input_is_refused(void **state) {
     expect_failed(weir_sketch_add(s, "1.5", 3, 1, &err), WEIR_ERR_RANGE, &err, "not an integer");
     expect_failed(weir_sketch_add(s, "", 0, 1, &err), WEIR_ERR_RANGE, &err, "not an integer");
     expect_failed(weir_sketch_add(s, "99999999999999999999", 20, 1, &err), WEIR_ERR_RANGE, &err,
-                  "not an integer");
+                  "out of range");
     expect_failed(weir_sketch_add(s, "256", 3, 1, &err), WEIR_ERR_RANGE, &err, "give more bits");
     expect_failed(weir_sketch_add(s, "-1", 2, 1, &err), WEIR_ERR_RANGE, &err, "give more bits");
     expect_failed(weir_sketch_range(s, 0, 256, WEIR_BY_AUTO, &e, &err), WEIR_ERR_RANGE, &err,
@@ -155,6 +155,18 @@ static void bad_input_is_refused(void **state) {
                   "empty");
     assert_int_equal(s->updates, 1);
     expect_spec_refused("dyadic:memory=100", "more memory");
+    weir_sketch_free(s);
+
+    /* Keys mean what they mean on the command line, to the ends of 64 bits. */
+    s = make_sketch("dyadic:bits=64,seed=1");
+    expect_failed(weir_sketch_add(s, "9999999999999999999", 19, 1, &err), WEIR_ERR_RANGE, &err,
+                  "out of range");
+    assert_int_equal(weir_sketch_add(s, "-9223372036854775808", 20, 1, &err), WEIR_OK);
+    assert_int_equal(weir_sketch_add(s, "+5", 2, 1, &err), WEIR_OK);
+    assert_int_equal(weir_sketch_range(s, INT64_MIN, INT64_MIN, WEIR_BY_AUTO, &e, &err), WEIR_OK);
+    assert_true(fabs(e.value - 1) < 0.01);
+    assert_int_equal(weir_sketch_range(s, 5, 5, WEIR_BY_AUTO, &e, &err), WEIR_OK);
+    assert_true(fabs(e.value - 1) < 0.01 && s->updates == 2);
     weir_sketch_free(s);
 
     /* An overflow leaves the levels alike. */

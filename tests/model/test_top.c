@@ -93,6 +93,82 @@ static void tops_merge(void **state) {
     free(x);
 }
 
+/* What a list says of keys that are not on it is true, however it was cut: by length, by
+ * share, for lack of room; of a stream, a sum of two, a window, a fading past. */
+static void check_statements(weir_sketch *s, const double *truth, double total, const char *spec) {
+    weir_item items[1000];
+    static const weir_estimator by[] = {WEIR_BY_AUTO, WEIR_BY_CM, WEIR_BY_CMM};
+    static const double shares[] = {0, 0.02, 0.005, 0.001};
+    for (size_t list = 0; list < 3 * 4 * 4; list++) {
+        double share = shares[list % 4];
+        weir_items out = {.items = items, .room = (size_t[]){3, 20, 100, 1000}[list / 4 % 4]};
+        weir_error err = {0};
+        if (strstr(spec, "conservative") && by[list / 16] == WEIR_BY_CMM) continue;
+        weir_status status = share > 0 ? weir_sketch_above(s, share, by[list / 16], &out, &err)
+                                       : weir_sketch_top(s, by[list / 16], &out, &err);
+        if (status != WEIR_OK) fail_msg("%s: %s", spec, err.message);
+        bool listed[KEYS] = {false};
+        for (size_t i = 0; i < out.found; i++) {
+            uint64_t key = number_of(&items[i]);
+            listed[key] = true;
+            if (items[i].count.low > truth[key] * (1 + 1e-9))
+                fail_msg("%s: key %llu came %.2f times, and is said to come at least %.2f", spec,
+                         (unsigned long long)key, truth[key], items[i].count.low);
+        }
+        for (uint64_t i = 0; i < KEYS; i++) {
+            if (listed[i]) continue;
+            if (truth[i] > out.floor * (1 + 1e-9))
+                fail_msg("%s, share %g, room %zu: key %llu came %.2f times, the floor is %.2f",
+                         spec, share, out.room, (unsigned long long)i, truth[i], out.floor);
+            if (out.complete && share > 0) assert_true(truth[i] <= share * total * (1 + 1e-9));
+        }
+    }
+}
+
+static void statements_are_true(void **state) {
+    (void)state;
+    static const char *const specs[] = {"top:k=100,memory=256K",
+                                        "top:k=20,memory=48K",
+                                        "top:k=50,memory=64K,keys=4K",
+                                        "top:k=50,memory=64K,update=conservative",
+                                        "top:k=50,memory=64K,decay=50000",
+                                        "sticky:mode=counting,memory=64K",
+                                        "window:length=100000,panes=8,of=(top:k=100,memory=64K)"};
+    exact *x = draw_stream(6);
+    double *truth = calloc(KEYS, sizeof *truth);
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+        weir_sketch *s = make_seeded(specs[k], 5);
+        weir_sketch_info info;
+        bool fades = strstr(specs[k], "decay=");
+        add_numbers(s, x->stream, NULL, RECORDS, 1000);
+        memset(truth, 0, KEYS * sizeof *truth);
+        weir_sketch_get_info(s, &info);
+        size_t from = strncmp(specs[k], "window", 6) ? 0 : RECORDS - (size_t)info.total;
+        for (size_t i = from; i < RECORDS; i++)
+            truth[x->stream[i]] += fades ? exp2(-(double)(RECORDS - 1 - i) / 50000) : 1;
+        check_statements(s, truth, info.total, specs[k]);
+        weir_sketch_free(s);
+    }
+    /* keys that came once each: whatever is listed is there by noise */
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        weir_sketch *s = make_seeded("top:k=10,memory=128K", seed);
+        for (uint64_t i = 0; i < KEYS; i++) truth[i] = 1;
+        for (uint64_t i = 0; i < KEYS; i++) x->stream[i] = i;
+        add_numbers(s, x->stream, NULL, KEYS, 1000);
+        check_statements(s, truth, KEYS, "flat");
+        weir_sketch_free(s);
+    }
+    free(x);
+    x = draw_stream(6);
+    weir_sketch *a = make_seeded(specs[1], 5), *b = make_seeded(specs[1], 5);
+    add_numbers(a, x->stream, NULL, RECORDS / 3, 1000);
+    add_numbers(b, x->stream + RECORDS / 3, NULL, RECORDS - RECORDS / 3, 1000);
+    assert_int_equal(weir_sketch_merge(a, b, NULL), WEIR_OK);
+    check_statements(a, x->counts, RECORDS, "merged");
+    weir_sketch_free(a), weir_sketch_free(b);
+    free(truth), free(x);
+}
+
 static void add_each(weir_sketch *s, uint64_t from, uint64_t to, unsigned times) {
     for (unsigned t = 0; t < times; t++)
         for (uint64_t key = from; key < to; key++) add_numbers(s, &key, NULL, 1, 1);
@@ -176,6 +252,33 @@ static void long_keys_fit(void **state) {
     free(x);
 }
 
+/* With room for eight of 4 KiB, keys up to that are whole, and longer ones are marked. */
+static const void *key_of_length(void *context, size_t i, size_t *length) {
+    static char text[10000];
+    memset(text, 'x', sizeof text);
+    *length = ((const uint64_t *)context)[i];
+    return text;
+}
+
+static void whole_keys(void **state) {
+    (void)state;
+    weir_sketch *s = make_sketch("top:k=1,memory=256K,keys=32K,seed=1");
+    uint64_t lengths[] = {4096, 4096, 4097, 10};
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t hash = key_hash(lengths[i]);
+        weir_updates u = {
+            .count = 1, .hashes = &hash, .key = key_of_length, .context = lengths + i};
+        assert_int_equal(weir_sketch_add_batch(s, &u, NULL), WEIR_OK);
+    }
+    weir_item items[3];
+    weir_items out = {.items = items, .room = 3};
+    weir_sketch_top(s, WEIR_BY_CM, &out, NULL);
+    assert_int_equal(out.found, 3);
+    assert_true(items[0].length == 4096 && !items[0].cut);
+    for (size_t i = 1; i < 3; i++) assert_true(items[i].cut == (items[i].length == 4096));
+    weir_sketch_free(s);
+}
+
 static void samples_find_frequent_keys(void **state) {
     (void)state;
     exact *x = draw_stream(4);
@@ -234,6 +337,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(top_keys_are_found),    cmocka_unit_test(tops_merge),
         cmocka_unit_test(equals_fill_the_list),  cmocka_unit_test(small_shards_merge),
+        cmocka_unit_test(statements_are_true),   cmocka_unit_test(whole_keys),
         cmocka_unit_test(long_keys_fit),         cmocka_unit_test(samples_find_frequent_keys),
         cmocka_unit_test(counting_samples_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);

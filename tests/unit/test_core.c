@@ -100,6 +100,44 @@ static void seeds_parse_as_written(void **state) {
     }
 }
 
+static void keys_parse_as_numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t value;
+    } good[] = {{"+5", 5},
+                {" -7\r", -7},
+                {"0042", 42},
+                {"9223372036854775807", INT64_MAX},
+                {"-9223372036854775808", INT64_MIN}};
+    static const char *const large[] = {"9999999999999999999", "9223372036854775808",
+                                        "-9223372036854775809", "+99999999999999999999999"};
+    static const char *const bad[] = {"", "-", "+", "1.5", "1e3", "0x1", "1 2", "a", "--1"};
+    int64_t value;
+    double decimal;
+    weir_error err;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(weir_parse_integer(good[i].text, strlen(good[i].text), &value, &err),
+                         WEIR_OK);
+        assert_true(value == good[i].value);
+    }
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        assert_int_equal(weir_parse_integer(large[i], strlen(large[i]), &value, &err),
+                         WEIR_ERR_RANGE);
+        assert_non_null(strstr(err.message, "out of range"));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(weir_parse_integer(bad[i], strlen(bad[i]), &value, &err), WEIR_ERR_RANGE);
+        assert_non_null(strstr(err.message, "not an integer"));
+    }
+    assert_int_equal(weir_parse_decimal(" -1.5e2", 7, &decimal, NULL), WEIR_OK);
+    assert_true(decimal == -150);
+    static const char *const none[] = {"", ".", "1e999", "nan", "inf", "0x10", "1.5.2"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(weir_parse_decimal(none[i], strlen(none[i]), &decimal, &err),
+                         WEIR_ERR_RANGE);
+}
+
 static void durations_parse_as_written(void **state) {
     (void)state;
     int64_t ns;
@@ -312,6 +350,7 @@ int main(void) {
         cmocka_unit_test(counts_and_rates_parse_as_written),
         cmocka_unit_test(seeds_parse_as_written),
         cmocka_unit_test(durations_parse_as_written),
+        cmocka_unit_test(keys_parse_as_numbers),
         cmocka_unit_test(prints_are_what_people_write),
         cmocka_unit_test(prints_of_any_number_fit),
         cmocka_unit_test(whole_units_print_and_parse_back),

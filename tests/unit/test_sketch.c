@@ -33,7 +33,8 @@ static const char *const specs[] = {
     "ams:width=20,depth=3,seed=1",
     "spacecode:memory=1K,seed=1",
     "window:length=300,panes=4,seed=1,of=(countmin:width=40,depth=3)",
-    "window:length=300,panes=4,seed=1,of=(top:k=3,memory=8K)"};
+    "window:length=300,panes=4,seed=1,of=(top:k=3,memory=8K)",
+    "kll:memory=8K,seed=1"};
 enum { SPECS = sizeof specs / sizeof *specs, RECORDS = 3000 };
 
 static void draw_keys(uint64_t *keys, uint64_t seed) {
@@ -322,7 +323,8 @@ static const char *const golden_names[] = {"countmin",
                                            "ams",
                                            "spacecode",
                                            "window_countmin",
-                                           "window_top"};
+                                           "window_top",
+                                           "kll"};
 _Static_assert(sizeof golden_names / sizeof *golden_names == SPECS, "a golden file for each spec");
 enum { GOLDEN_KEYS = 20, GOLDEN_MOST = 400 };
 

@@ -449,7 +449,7 @@ static int check_output(count_settings *s, const count_words *w) {
     return EXIT_DONE;
 }
 
-static int settle(count_settings *s, const count_words *w) {
+static int resolve(count_settings *s, const count_words *w) {
     if (!asks_counts(s) && !asks_integers(s) && !s->distinct && !s->sample && !s->spectrum &&
         !s->where) {
         s->usual = true;
@@ -464,7 +464,7 @@ static int settle(count_settings *s, const count_words *w) {
 }
 
 /* --changes OLD NEW asks two files and reads nothing. */
-static int settle_changes(count_settings *s, const count_words *w, int operands, char **argv) {
+static int resolve_changes(count_settings *s, const count_words *w, int operands, char **argv) {
     bool others = s->above > 0 || s->query_count || s->self_join || s->join || asks_integers(s) ||
                   s->distinct || s->sample || s->spectrum || s->state || s->window || s->decay ||
                   s->group || s->exact || s->plot || s->every;
@@ -495,13 +495,13 @@ static int run_count(int argc, char **argv) {
         if (code == EXIT_DONE) code = set_option(s, &words, id, parser.value);
     }
     if (code == EXIT_DONE && s->changes) {
-        code = settle_changes(s, &words, parser.operands, argv);
+        code = resolve_changes(s, &words, parser.operands, argv);
         if (code == EXIT_DONE) code = count_changes(s);
         free(s);
         return code;
     }
-    if (code == EXIT_DONE) code = settle(s, &words);
-    if (code == EXIT_DONE) code = reading_settle(&s->from, parser.operands, argv);
+    if (code == EXIT_DONE) code = resolve(s, &words);
+    if (code == EXIT_DONE) code = reading_resolve(&s->from, parser.operands, argv);
     if (code == EXIT_DONE) code = count_run(s);
     free(s);
     return code;

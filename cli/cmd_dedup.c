@@ -128,7 +128,7 @@ static const opt_entry dedup_table[] = {
 
 /* --- from words to settings ---------------------------------------------------------- */
 
-/* The words as they were given; what they mean is settled when all are known. */
+/* The words as they were given; what they mean is decided when all are known. */
 typedef struct {
     const char *memory, *fpr, *filter, *seed, *lateness, *audit;
     bool time_format;
@@ -212,7 +212,7 @@ static int set_option(dedup_settings *s, dedup_words *w, int id, const char *val
 
 /* --- what needs or excludes what -------------------------------------------------------- */
 
-static int settle_filter(dedup_settings *s, const dedup_words *w) {
+static int resolve_filter(dedup_settings *s, const dedup_words *w) {
     const spec_addition additions[] = {
         {"--memory", "memory", w->memory},
         {"--fpr", "fpr", w->fpr},
@@ -230,7 +230,7 @@ static int settle_filter(dedup_settings *s, const dedup_words *w) {
                      sizeof additions / sizeof *additions);
 }
 
-static int settle_window(dedup_settings *s, const dedup_words *w) {
+static int resolve_window(dedup_settings *s, const dedup_words *w) {
     static char in_spec[64];
     bool renew;
     if (!s->window && spec_window(s->spec, in_spec, sizeof in_spec, &renew)) s->window = in_spec;
@@ -254,9 +254,9 @@ static int check_together(const dedup_settings *s) {
     return EXIT_DONE;
 }
 
-static int settle(dedup_settings *s, const dedup_words *w) {
-    int code = settle_filter(s, w);
-    if (code == EXIT_DONE) code = settle_window(s, w);
+static int resolve(dedup_settings *s, const dedup_words *w) {
+    int code = resolve_filter(s, w);
+    if (code == EXIT_DONE) code = resolve_window(s, w);
     if (code == EXIT_DONE) code = check_together(s);
     if (s->audit && s->stats == STATS_NONE) s->stats = STATS_TEXT;
     if (!s->save_every) s->save_every = SAVE_EVERY_STANDARD;
@@ -278,8 +278,8 @@ static int run_dedup(int argc, char **argv) {
         if (code == EXIT_DONE) code = set_option(&s, &words, id, parser.value);
         if (code != EXIT_DONE) return code;
     }
-    int code = settle(&s, &words);
-    if (code == EXIT_DONE) code = reading_settle(&s.from, parser.operands, argv);
+    int code = resolve(&s, &words);
+    if (code == EXIT_DONE) code = reading_resolve(&s.from, parser.operands, argv);
     return code == EXIT_DONE ? dedup_run(&s) : code;
 }
 

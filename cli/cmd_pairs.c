@@ -299,7 +299,7 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         break;
     case READ_MISSING:
     case READ_BAD: {
-        unjudged what = strcmp(value, "drop") ? DO_FAIL : DO_DROP;
+        stream_action what = strcmp(value, "drop") ? STREAM_STOP : STREAM_DROP;
         if (id == READ_BAD) s->in.on_bad = what;
         else s->in.on_missing = what;
         break;
@@ -337,7 +337,7 @@ static bool find_part(const char *columns, const char *name, size_t length, unsi
     }
 }
 
-static int settle_round(pairs_settings *s, const pairs_words *w) {
+static int resolve_round(pairs_settings *s, const pairs_words *w) {
     for (const char *at = w->round; at && *at;) {
         size_t n = next_part(at), name = n;
         unsigned place;
@@ -356,7 +356,7 @@ static int settle_round(pairs_settings *s, const pairs_words *w) {
     return EXIT_DONE;
 }
 
-static int settle_fields(pairs_settings *s, const pairs_words *w) {
+static int resolve_fields(pairs_settings *s, const pairs_words *w) {
     unsigned given = !!w->columns + !!w->text + !!w->set;
     bool table = s->in.in.format != STREAM_LINES && s->in.in.format != STREAM_FIXED &&
                  s->in.in.format != STREAM_LEN32;
@@ -391,10 +391,10 @@ static int settle_fields(pairs_settings *s, const pairs_words *w) {
                    : w->set    ? FROM_SET
                    : w->cosine ? FROM_COSINE
                                : FROM_TEXT;
-    return settle_round(s, w);
+    return resolve_round(s, w);
 }
 
-static int settle_threshold(pairs_settings *s, const pairs_words *w) {
+static int resolve_threshold(pairs_settings *s, const pairs_words *w) {
     const char *wanted = w->jaccard ? w->jaccard : w->cosine;
     const char *flag = w->jaccard ? "--jaccard" : "--cosine";
     uint64_t threshold = (2 * (uint64_t)s->columns + 2) / 3;
@@ -466,7 +466,7 @@ static int print_spec(char out[SPEC_SIZE], const pairs_settings *s, const pairs_
 }
 
 /* What of the spec was given, and is no default. */
-static void settle_asked(pairs_settings *s, const pairs_words *w) {
+static void resolve_asked(pairs_settings *s, const pairs_words *w) {
     bool chosen = w->jaccard || w->cosine;
     const struct {
         bool given;
@@ -494,14 +494,14 @@ static void settle_asked(pairs_settings *s, const pairs_words *w) {
 
 /* Rows that are compared one by one need no super-values, which may be too many: a
  * summary of the highest threshold has one of them, and makes the same rows. */
-static int settle_spec(pairs_settings *s, const pairs_words *w) {
+static int resolve_spec(pairs_settings *s, const pairs_words *w) {
     weir_pairs *probe; /* says now what is wrong, before anything is read */
     weir_error err;
     if (!s->seeded && getrandom(&s->seed, sizeof s->seed, 0) != sizeof s->seed)
         return cli_error("the system gives no random seed; set --seed");
     int code = print_spec(s->spec, s, w, s->threshold);
     if (code == EXIT_DONE) code = print_spec(s->maker, s, w, s->exact ? s->columns : s->threshold);
-    settle_asked(s, w);
+    resolve_asked(s, w);
     if (code != EXIT_DONE || !s->columns) return code;
     if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) return cli_error("%s", err.message);
     weir_pairs_free(probe);
@@ -540,14 +540,14 @@ static int check_together(const pairs_settings *s, const pairs_words *w) {
     return EXIT_DONE;
 }
 
-static int settle_question(pairs_settings *s, int operands, char **argv) {
+static int resolve_question(pairs_settings *s, int operands, char **argv) {
     int index;
     if (!operands)
         return cli_error("what is asked? `self FILE`, `join A B` or `search SUMMARY RECORD`");
     if (!opt_is_choice(argv[0], QUESTIONS, &index))
         return opt_complain("question", argv[0], QUESTIONS);
     s->question = (pairs_question)index;
-    int code = reading_settle(&s->in, operands - 1, argv + 1);
+    int code = reading_resolve(&s->in, operands - 1, argv + 1);
     if (code != EXIT_DONE) return code;
     if (s->question == ASK_JOIN && operands != 3) return cli_error("join takes two files");
     if (s->question == ASK_SEARCH && operands < 3)
@@ -560,7 +560,7 @@ static int run_pairs(int argc, char **argv) {
     pairs_words w = {0};
     pairs_settings s = {.in = reading_defaults()};
     snprintf(s.rows.split, sizeof s.rows.split, PAIRS_SPLIT);
-    s.in.on_missing = DO_DROP;
+    s.in.on_missing = STREAM_DROP;
     opt_init(&parser, &cmd_pairs, argc, argv);
     for (int id; (id = opt_next(&parser)) != OPT_END;) {
         if (id == OPT_WRONG) return EXIT_TROUBLE;
@@ -568,12 +568,12 @@ static int run_pairs(int argc, char **argv) {
         int code = set_option(&s, &w, id, parser.value);
         if (code != EXIT_DONE) return code;
     }
-    int code = settle_question(&s, parser.operands, argv);
+    int code = resolve_question(&s, parser.operands, argv);
     if (code == EXIT_DONE) code = check_effects(w.given, mode_of(&s, &w));
-    if (code == EXIT_DONE) code = settle_fields(&s, &w);
-    if (code == EXIT_DONE) code = settle_threshold(&s, &w);
+    if (code == EXIT_DONE) code = resolve_fields(&s, &w);
+    if (code == EXIT_DONE) code = resolve_threshold(&s, &w);
     if (code == EXIT_DONE) code = check_together(&s, &w);
-    if (code == EXIT_DONE) code = settle_spec(&s, &w);
+    if (code == EXIT_DONE) code = resolve_spec(&s, &w);
     return code == EXIT_DONE ? pairs_run(&s) : code;
 }
 

@@ -259,8 +259,8 @@ static int observe(const plan_settings *s, weir_profile *profile, const stream_r
                           .importances = batch->numbers ? batch->numbers + from : NULL};
         if (weir_profile_observe(profile, &run, &err)) return cli_error("%s", err.message);
         from = i + 1;
-        bool fails = (status == STREAM_BAD && s->from.on_bad == DO_FAIL) ||
-                     (status == STREAM_MISSING && s->from.on_missing == DO_FAIL);
+        bool fails = (status == STREAM_BAD && s->from.on_bad == STREAM_STOP) ||
+                     (status == STREAM_MISSING && s->from.on_missing == STREAM_STOP);
         if (!fails) continue;
         stream_record_error(reader, batch, i, &what);
         return cli_error("%s", what.message);
@@ -457,7 +457,7 @@ static int run_plan(int argc, char **argv) {
     }
     if (parser.operands)
         return cli_error("'%s' is not an option; a sample is given as --sample FILE", argv[0]);
-    int code = reading_settle(&s.from, 0, argv);
+    int code = reading_resolve(&s.from, 0, argv);
     if (code == EXIT_DONE) code = settle(&s);
     if (code != EXIT_DONE) return code;
     if (s.sites > 0) return plan_sites(&s);

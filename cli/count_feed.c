@@ -22,6 +22,7 @@
 
 #include "cli.h"
 #include "count.h"
+#include "engine.h"
 
 enum { LINE = 640, FOLD_SLOTS = 2048, FOLD_REST = 16 }; /* batches without folding */
 
@@ -32,6 +33,8 @@ typedef struct {
     unsigned number;
     count_set own, *set; /* the first feeds the caller's set */
     stream_picker *picker;
+    stream_rules rules;
+    stream_selection selection;
     pthread_t thread;
     bool running;
 
@@ -73,27 +76,14 @@ struct count_feed {
 
 /* --- one feeder ------------------------------------------------------------------------ */
 
-static bool make_room(feeder *f, size_t count) {
-    if (count <= f->room) return true;
-    size_t room = count + count / 2 + 64;
-    void *places = realloc(f->places, room * sizeof *f->places);
-    if (places) f->places = places;
-    void *hashes = realloc(f->hashes, room * sizeof *f->hashes);
-    if (hashes) f->hashes = hashes;
-    void *values = realloc(f->values, room * sizeof *f->values);
-    if (values) f->values = values;
-    void *times = realloc(f->times, room * sizeof *f->times);
-    if (times) f->times = times;
-    void *weights = realloc(f->weights, room * sizeof *f->weights);
-    if (weights) f->weights = weights;
-    void *fractions = realloc(f->fractions, room * sizeof *f->fractions);
-    if (fractions) f->fractions = fractions;
-    void *decimals = realloc(f->decimals, room * sizeof *f->decimals);
-    if (decimals) f->decimals = decimals;
-    if (!places || !hashes || !values || !times || !weights || !fractions || !decimals)
-        return false;
-    f->room = room;
-    return true;
+static bool room_for(feeder *f, size_t count) {
+    const stream_array arrays[] = {
+        {&f->places, sizeof *f->places},     {&f->hashes, sizeof *f->hashes},
+        {&f->values, sizeof *f->values},     {&f->times, sizeof *f->times},
+        {&f->weights, sizeof *f->weights},   {&f->fractions, sizeof *f->fractions},
+        {&f->decimals, sizeof *f->decimals},
+    };
+    return stream_make_room(&f->room, count, arrays, sizeof arrays / sizeof *arrays);
 }
 
 /* Its message is up to the caller. The first thread may be waiting for input. */
@@ -131,7 +121,7 @@ static bool take_number(feeder *f, uint32_t place, size_t n) {
         f->values[n] = 0; /* not used */
         return true;
     }
-    if (f->feed->settings->from.on_bad != DO_FAIL) {
+    if (f->feed->settings->from.on_bad != STREAM_STOP) {
         f->totals.bad++;
         return false;
     }
@@ -254,11 +244,9 @@ static void take_folded(feeder *f) {
 }
 
 static void take_singly(feeder *f) {
-    const stream_batch *b = f->batch;
-    for (size_t i = 0; i < b->count; i++) {
-        if (b->status && b->status[i] != STREAM_RECORD_OK) continue;
-        if (!take(f, (uint32_t)i)) break;
-    }
+    const stream_selection *s = &f->selection;
+    for (size_t i = 0; i < s->count; i++)
+        if (!take(f, s->places ? s->places[i] : (uint32_t)i)) break;
 }
 
 /* Feed the batch in hand. */
@@ -281,7 +269,7 @@ static void feed_all(feeder *f) {
         add_to(f, f->set, &u);
         return;
     }
-    if (!make_room(f, b->count)) {
+    if (!room_for(f, b->count)) {
         stop_at(f, 0, "out of memory");
         return;
     }
@@ -313,39 +301,31 @@ static void end_batch(feeder *f) {
     pthread_mutex_unlock(&feed->lock);
 }
 
-/* The first record that the settings do not tolerate is trouble. */
-static void look_for_bad(feeder *f, const stream_reader *reader) {
-    const reading *from = &f->feed->settings->from;
-    const stream_batch *b = f->batch;
-    stream_error err;
-    bool missing = b->missing && from->on_missing == DO_FAIL;
-    bool bad = b->bad && from->on_bad == DO_FAIL;
-    for (size_t i = 0; (missing || bad) && i < b->count; i++) {
-        if (!(missing && b->status[i] == STREAM_MISSING) && !(bad && b->status[i] == STREAM_BAD))
-            continue;
-        stream_record_error(reader, b, i, &err);
-        note_trouble(f, (uint32_t)i);
-        snprintf(f->message, sizeof f->message, "%s", err.message);
-        return;
-    }
+static void refuse_batch(feeder *f, uint32_t place, const char *message) {
+    note_trouble(f, place);
+    snprintf(f->message, sizeof f->message, "%s", message);
 }
 
-/* Count the records of the batch in hand, and see that they are in order. */
+/* Choose the records of the batch in hand, count them, and see that they are in order. */
 static void check_batch(feeder *f, const stream_reader *reader) {
     const stream_batch *b = f->batch;
+    const stream_selection *s = &f->selection;
     stream_error err;
-    bool header = b->status && b->status[0] == STREAM_HEADER;
-    f->totals.records += b->count - header;
-    if (!b->status) return;
-    f->totals.missing += b->missing;
-    f->totals.unweighted += b->no_number;
-    f->totals.bad += b->bad;
-    look_for_bad(f, reader);
-    for (unsigned i = 0; i < f->feed->threads && header && f->trouble == UINT32_MAX; i++) {
-        if (stream_picker_header(f->feed->feeders[i].picker, b, 0, &err) == STREAM_OK) continue;
-        note_trouble(f, 0);
-        snprintf(f->message, sizeof f->message, "%s", err.message);
+    if (!stream_select(&f->selection, b, &f->rules)) {
+        refuse_batch(f, 0, "out of memory");
+        return;
     }
+    f->totals.records += b->count - s->headers;
+    f->totals.missing += s->missing;
+    f->totals.unweighted += b->no_number;
+    f->totals.bad += s->bad;
+    if (s->end < b->count) {
+        engine_word_record(reader, &f->rules, b, s, &err);
+        refuse_batch(f, (uint32_t)s->end, err.message);
+    }
+    for (unsigned i = 0; i < f->feed->threads && s->headers && f->trouble == UINT32_MAX; i++)
+        if (stream_picker_header(f->feed->feeders[i].picker, b, 0, &err) != STREAM_OK)
+            refuse_batch(f, 0, err.message);
 }
 
 static void do_batch(feeder *f, const stream_reader *reader, const stream_batch *batch) {
@@ -381,7 +361,7 @@ static int tell_truth(const count_feed *feed, const feeder *f) {
 }
 
 /* What the feeders have to say: totals, and the error of the earliest record, if any. */
-static int hear(count_feed *feed, count_totals *totals) {
+static int collect_errors(count_feed *feed, count_totals *totals) {
     const feeder *first = NULL;
     for (unsigned i = 0; i < feed->threads; i++) {
         feeder *f = &feed->feeders[i];
@@ -403,7 +383,7 @@ int count_feed_check(count_feed *feed, const stream_reader *reader, const stream
     feeder *f = &feed->feeders[0];
     f->batch = batch;
     check_batch(f, reader);
-    return hear(feed, totals);
+    return collect_errors(feed, totals);
 }
 
 /* Let all come as far as the first has; the lock is held. */
@@ -426,7 +406,7 @@ static bool all_there(const count_feed *feed) {
 }
 
 /* Bring the threads to where no batch is missing among those begun, and hold them there. */
-static void meet(count_feed *feed) {
+static void barrier_enter(count_feed *feed) {
     const stream_batch *batch;
     feeder *f = &feed->feeders[0];
     if (!feed->reader) return;
@@ -441,7 +421,7 @@ static void meet(count_feed *feed) {
     pthread_mutex_unlock(&feed->lock);
 }
 
-static void part(count_feed *feed) {
+static void barrier_leave(count_feed *feed) {
     pthread_mutex_lock(&feed->lock);
     feed->limit = UINT64_MAX;
     pthread_cond_broadcast(&feed->go);
@@ -465,7 +445,7 @@ int count_feed_batch(count_feed *feed, const stream_reader *reader, const stream
     do_batch(f, reader, batch);
     int code = tell_truth(feed, f);
     if (code != EXIT_DONE) return code;
-    if (!feed->reader) return hear(feed, totals);
+    if (!feed->reader) return collect_errors(feed, totals);
     return first ? start_threads(feed) : EXIT_DONE;
 }
 
@@ -479,9 +459,9 @@ void count_feed_finish(count_feed *feed) {
 
 int count_feed_trouble(count_feed *feed) {
     if (!feed->reader || !atomic_load(&feed->troubled)) return EXIT_DONE;
-    meet(feed);
-    int code = hear(feed, feed->totals);
-    part(feed);
+    barrier_enter(feed);
+    int code = collect_errors(feed, feed->totals);
+    barrier_leave(feed);
     return code;
 }
 
@@ -494,22 +474,22 @@ int count_feed_some(count_feed *feed, count_group *into, const stream_batch *bat
     f->decimal = false;
     f->folded = false;
     feed->truths = feed->settings->exact ? &into->truths : NULL;
-    if (!make_room(f, into->records)) return cli_error("out of memory");
+    if (!room_for(f, into->records)) return cli_error("out of memory");
     for (size_t i = 0; i < into->records && take(f, indices[i]); i++) {
     }
     add_taken(f, &into->set);
-    int code = hear(feed, totals);
+    int code = collect_errors(feed, totals);
     return code == EXIT_DONE ? tell_truth(feed, f) : code;
 }
 
 int count_feed_gather(count_feed *feed) {
-    meet(feed);
-    int code = feed->reader ? hear(feed, feed->totals) : EXIT_DONE;
+    barrier_enter(feed);
+    int code = feed->reader ? collect_errors(feed, feed->totals) : EXIT_DONE;
     for (unsigned i = 1; i < feed->threads && code == EXIT_DONE; i++) {
         code = count_set_merge(feed->feeders[0].set, &feed->feeders[i].own);
         if (code == EXIT_DONE) count_set_clear(&feed->feeders[i].own);
     }
-    part(feed);
+    barrier_leave(feed);
     return code;
 }
 
@@ -525,6 +505,10 @@ static int make_feeder(count_feed *feed, unsigned number, count_set *set) {
                   .next = number,
                   .ended = number,
                   .set = number ? &f->own : set,
+                  .rules = {.on_missing = feed->settings->from.on_missing,
+                            .on_bad = feed->settings->from.on_bad,
+                            .lateness = -1,
+                            .newest = INT64_MIN},
                   .trouble = UINT32_MAX};
     stream_options options = feed->settings->from.in;
     f->met = calloc(FOLD_SLOTS, sizeof *f->met);
@@ -574,11 +558,12 @@ int count_feed_new(count_feed **out, const count_settings *settings, count_set *
 void count_feed_free(count_feed *feed) {
     if (!feed) return;
     if (feed->reader) stream_dismiss(feed->reader);
-    part(feed);
+    barrier_leave(feed);
     count_feed_finish(feed);
     for (unsigned i = 0; i < feed->threads; i++) {
         feeder *f = &feed->feeders[i];
         stream_picker_free(f->picker);
+        stream_selection_release(&f->selection);
         count_set_free(&f->own);
         free(f->met);
         free(f->places);

@@ -115,14 +115,9 @@ static count_group *find_group(count_groups *g, const char *name, size_t length)
     return new;
 }
 
-static bool make_room(count_groups *g, size_t count) {
-    if (count <= g->batch_room) return true;
-    void *of = realloc(g->of, count * sizeof *g->of);
-    if (of) g->of = of;
-    void *sorted = realloc(g->sorted, count * sizeof *g->sorted);
-    if (sorted) g->sorted = sorted;
-    if (of && sorted) g->batch_room = count;
-    return of && sorted;
+static bool room_for(count_groups *g, size_t count) {
+    const stream_array arrays[] = {{&g->of, sizeof *g->of}, {&g->sorted, sizeof *g->sorted}};
+    return stream_make_room(&g->batch_room, count, arrays, 2);
 }
 
 /* Which group each record is of; what has none counts as missing. */
@@ -133,7 +128,7 @@ static int assign(count_groups *g, const stream_batch *b, count_totals *totals) 
         g->of[i] = UINT32_MAX;
         if (b->status && b->status[i] != STREAM_RECORD_OK) continue;
         const char *name = stream_pick(g->picker, b, i, &length);
-        if (!name && g->settings->from.on_missing == DO_FAIL)
+        if (!name && g->settings->from.on_missing == STREAM_STOP)
             return cli_error("record %llu of '%s' has no field for --group",
                              (unsigned long long)b->first_record + i, b->file);
         if (!name) {
@@ -160,7 +155,7 @@ static int look_at_status(count_groups *g, const stream_reader *reader, const st
 
 int count_groups_batch(count_groups *g, const stream_reader *reader, const stream_batch *b,
                        count_totals *totals) {
-    if (!make_room(g, b->count)) return cli_error("out of memory");
+    if (!room_for(g, b->count)) return cli_error("out of memory");
     int code = look_at_status(g, reader, b, totals);
     if (code == EXIT_DONE) code = assign(g, b, totals);
     uint32_t at = 0;

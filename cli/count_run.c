@@ -1,25 +1,23 @@
-/* count_run.c - the loop of `weir count`: batches in, sketches fed, answers out.
+/* count_run.c - weir count: a consumer of the engine that feeds sketches and prints answers.
  *
  * Nothing is written until the end, unless --every asks for running answers. A save of
  * the state first brings together what the threads have counted. A signal ends the
- * loop: what was counted so far is saved and printed.
+ * run: what was counted so far is saved and printed.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli.h"
 #include "count.h"
-#include "progress.h"
-#include "state_lock.h"
+#include "engine.h"
 #include "stopping.h"
 
-enum { TICK_MS = 200, FEEDERS_MOST = 4 };
+enum { FEEDERS_MOST = 4 };     /* threads that count */
 #define COPIES_MOST (4u << 20) /* bytes of sketches besides those asked for */
 
 typedef struct {
     const count_settings *settings;
+    engine engine;
     count_specs specs;
     count_set set;
     count_feed *feed;
@@ -28,13 +26,13 @@ typedef struct {
     count_truths truths;
     count_key *keys;
     size_t key_count;
-    stream_reader *reader;
-    state_lock lock;
     count_totals totals;
-    uint64_t records_read, records_saved; /* by this run; of those read */
-    int64_t saved, printed;               /* on the monotonic clock, ns */
     bool any_printed;
 } counting;
+
+static engine_outcome outcome_of(int code) {
+    return code == EXIT_DONE ? ENGINE_GO_ON : ENGINE_TROUBLE;
+}
 
 /* --- answers ----------------------------------------------------------------------------- */
 
@@ -55,7 +53,7 @@ static int print_one(counting *c, count_set *set, const count_truths *truths,
 }
 
 /* A running answer in text is told from the next by an empty line. */
-static int print_answers(counting *c) {
+static engine_outcome print_answers(counting *c) {
     progress_clear();
     if (c->any_printed && c->settings->form == FORM_TEXT) putchar('\n');
     int code = EXIT_DONE;
@@ -69,17 +67,15 @@ static int print_answers(counting *c) {
             code = print_one(c, &one->set, &one->truths, one);
         }
     }
-    c->printed = clock_now(CLOCK_MONOTONIC);
-    int finish = cli_finish_stdout();
-    return code == EXIT_DONE ? finish : code;
+    return code == EXIT_DONE ? engine_flush_stdout() : ENGINE_TROUBLE;
 }
 
-static int save(counting *c) {
+static engine_outcome save(void *context, bool complete) {
+    counting *c = context;
+    (void)complete;
     int code = c->feed ? count_feed_gather(c->feed) : EXIT_DONE;
     if (code == EXIT_DONE) code = count_set_save(&c->set, c->settings, &c->totals, c->groups);
-    c->saved = clock_now(CLOCK_MONOTONIC);
-    c->records_saved = c->records_read;
-    return code;
+    return outcome_of(code);
 }
 
 /* --- the loop ------------------------------------------------------------------------------ */
@@ -95,85 +91,60 @@ static void let_time_pass(counting *c) {
         count_set_advance(&count_groups_get(c->groups, i)->set, now);
 }
 
-static int between_batches(counting *c) {
-    const count_settings *s = c->settings;
-    int64_t now = clock_now(CLOCK_MONOTONIC);
+static engine_outcome look(void *context, int64_t now) {
+    counting *c = context;
+    (void)now;
+    return c->feed ? outcome_of(count_feed_trouble(c->feed)) : ENGINE_GO_ON;
+}
+
+static engine_outcome answer(void *context) {
+    let_time_pass(context);
+    return print_answers(context);
+}
+
+static engine_outcome take_batch(void *context, const stream_batch *batch) {
+    counting *c = context;
+    if (c->groups)
+        return outcome_of(count_groups_batch(c->groups, c->engine.reader, batch, &c->totals));
+    return outcome_of(count_feed_batch(c->feed, c->engine.reader, batch, &c->totals));
+}
+
+static engine_outcome finish(void *context) {
+    counting *c = context;
+    if (c->feed) count_feed_finish(c->feed);
+    return look(c, 0);
+}
+
+/* Threads take batches too: the reader knows best how many records there were. */
+static void count_records(void *context, uint64_t *records, uint64_t *seen) {
+    const counting *c = context;
     stream_progress p;
-    stream_get_progress(c->reader, &p);
-    c->records_read = p.records;
-    progress_update(c->records_read, PROGRESS_NO_REPEATS, p.raw_bytes);
-    int code = c->feed ? count_feed_trouble(c->feed) : EXIT_DONE;
-    if (code != EXIT_DONE) return code;
-    if (s->state && c->records_read != c->records_saved && now - c->saved >= s->save_every)
-        code = save(c);
-    if (s->every && now - c->printed >= s->every && code == EXIT_DONE) {
-        let_time_pass(c);
-        code = print_answers(c);
-    }
-    return code;
+    stream_get_progress(c->engine.reader, &p);
+    *records = p.records;
+    *seen = PROGRESS_NO_REPEATS;
 }
 
-/* How long the reader may wait for input: until something else is to be done. */
-static int waiting_time(const counting *c) {
-    const count_settings *s = c->settings;
-    int64_t now = clock_now(CLOCK_MONOTONIC), until = INT64_MAX;
-    if (s->state && c->records_read != c->records_saved) until = c->saved + s->save_every;
-    if (s->every && c->printed + s->every < until) until = c->printed + s->every;
-    if (until == INT64_MAX) return progress_is_on() ? TICK_MS : -1;
-    int64_t wait = until > now ? (until - now) / 1000000 + 1 : 0;
-    if (progress_is_on() && wait > TICK_MS) return TICK_MS;
-    return wait < 3600000 ? (int)wait : 3600000;
-}
-
-static int take_batch(counting *c, const stream_batch *batch) {
-    if (c->groups) return count_groups_batch(c->groups, c->reader, batch, &c->totals);
-    return count_feed_batch(c->feed, c->reader, batch, &c->totals);
-}
-
-/* What other threads have met comes before the end, or before what ended it. */
-static int finish_feed(counting *c) {
-    if (!c->feed) return EXIT_DONE;
-    count_feed_finish(c->feed);
-    return count_feed_trouble(c->feed);
-}
-
-static int pump(counting *c) {
-    const stream_batch *batch;
-    stream_error err;
-    while (!stopping_signal) {
-        stream_status status = stream_next(c->reader, waiting_time(c), &batch, &err);
-        int code = EXIT_DONE;
-        if (status == STREAM_BATCH) code = take_batch(c, batch);
-        if (status == STREAM_END || status == STREAM_FAILED) code = finish_feed(c);
-        if (status == STREAM_FAILED && code == EXIT_DONE) code = cli_error("%s", err.message);
-        if (code != EXIT_DONE || status == STREAM_END) return code;
-        code = between_batches(c);
-        if (code != EXIT_DONE) return code;
-    }
-    return EXIT_DONE;
-}
+static const engine_consumer consumer = {.take = take_batch,
+                                         .look = look,
+                                         .save = save,
+                                         .answer = answer,
+                                         .finish = finish,
+                                         .count = count_records};
 
 /* --- beginning ------------------------------------------------------------------------------- */
 
-static int open_reader(stream_reader **reader, const count_settings *s, const weir_sketch *hasher,
-                       const char *const *files, size_t count, unsigned consumers) {
-    stream_options in = s->from.in;
-    stream_error err;
+static stream_options reading_with(const counting *c, unsigned consumers) {
+    stream_options in = c->settings->from.in;
     in.consumers = consumers;
-    in.sketch = hasher;
-    if (stream_open(reader, &in, files, count, &err) == STREAM_OK) return EXIT_DONE;
-    return cli_error("%s", err.message);
+    in.sketch = count_set_any(&c->set);
+    return in;
 }
 
 static int get_set(counting *c) {
-    const count_settings *s = c->settings;
-    if (s->state) {
-        int code = state_lock_take(&c->lock, s->state);
-        if (code != EXIT_DONE) return code;
-        struct stat there;
-        if (!stat(s->state, &there)) return count_set_load(&c->set, s, &c->totals, c->groups);
-        if (errno != ENOENT) return cli_error("cannot open '%s': %s", s->state, strerror(errno));
-    }
+    bool exists;
+    int code = engine_lock_state(&c->engine, &exists);
+    if (code != EXIT_DONE) return code;
+    if (exists) return count_set_load(&c->set, c->settings, &c->totals, c->groups);
     return count_set_make(&c->set, &c->specs);
 }
 
@@ -190,31 +161,40 @@ static unsigned feeders_for(const counting *c) {
 }
 
 /* Read the other file of a join, all of it, into sketches of the same shape. */
+typedef struct {
+    engine engine;
+    count_feed *feed;
+    count_totals totals;
+} joining;
+
+static engine_outcome take_other(void *context, const stream_batch *batch) {
+    joining *j = context;
+    return outcome_of(count_feed_batch(j->feed, j->engine.reader, batch, &j->totals));
+}
+
 static int read_other(counting *c) {
+    static const engine_consumer other = {.take = take_other};
     const count_settings *s = c->settings;
-    const stream_batch *batch;
-    stream_reader *reader = NULL;
-    count_feed *feed = NULL;
-    stream_error err;
-    count_totals totals = {0};
+    joining j = {0};
     if (!s->join) return EXIT_DONE;
+    stream_options in = reading_with(c, 1);
+    engine_init(&j.engine, &other, &j, &s->from);
     int code = count_set_like(&c->other.set, &c->set);
     if (code == EXIT_DONE) code = count_truths_make(&c->other.truths, s, s->exact_memory);
-    if (code == EXIT_DONE) code = count_feed_new(&feed, s, &c->other.set, 1);
-    if (code == EXIT_DONE) code = open_reader(&reader, s, count_set_any(&c->set), &s->join, 1, 1);
-    if (code == EXIT_DONE && s->exact) count_feed_truths(feed, &c->other.truths);
-    stream_status status = STREAM_BATCH;
-    while (code == EXIT_DONE && !stopping_signal &&
-           (status = stream_next(reader, -1, &batch, &err)) == STREAM_BATCH)
-        code = count_feed_batch(feed, reader, batch, &totals);
-    if (code == EXIT_DONE && status == STREAM_FAILED) code = cli_error("%s", err.message);
-    stream_close(reader);
-    count_feed_free(feed);
+    if (code == EXIT_DONE) code = count_feed_new(&j.feed, s, &c->other.set, 1);
+    if (code == EXIT_DONE) code = engine_open(&j.engine, &in, &s->join, 1);
+    if (code == EXIT_DONE && s->exact) count_feed_truths(j.feed, &c->other.truths);
+    if (code == EXIT_DONE && engine_run(&j.engine) == ENGINE_TROUBLE) code = EXIT_TROUBLE;
+    engine_release(&j.engine);
+    count_feed_free(j.feed);
     return code;
 }
 
 static int begin(counting *c) {
     const count_settings *s = c->settings;
+    c->engine.state = s->state;
+    c->engine.save_every = s->save_every;
+    c->engine.answer_every = s->every;
     int code = count_specs_make(&c->specs, s);
     if (code == EXIT_DONE && s->group) code = count_groups_new(&c->groups, s);
     if (code == EXIT_DONE) code = get_set(c);
@@ -229,42 +209,38 @@ static int begin(counting *c) {
     const weir_sketch *hasher = count_set_any(&c->set);
     if (s->query_count) code = count_keys_read(&c->keys, &c->key_count, s, hasher);
     if (code == EXIT_DONE) code = read_other(c);
-    if (code == EXIT_DONE)
-        code = open_reader(&c->reader, s, hasher, s->from.files, s->from.file_count, feeders);
+    stream_options in = reading_with(c, feeders);
+    if (code == EXIT_DONE) code = engine_open(&c->engine, &in, s->from.files, s->from.file_count);
     if (code != EXIT_DONE) return code;
-    if (c->feed) count_feed_start(c->feed, c->reader, &c->totals);
-    c->saved = c->printed = clock_now(CLOCK_MONOTONIC);
-    stream_progress p;
-    stream_get_progress(c->reader, &p);
-    progress_start(s->from.progress, p.raw_total, 0);
+    if (c->feed) count_feed_start(c->feed, c->engine.reader, &c->totals);
+    engine_start(&c->engine);
     return EXIT_DONE;
 }
 
 static void release(counting *c) {
-    stopping_interrupts(NULL);
-    count_feed_free(c->feed);
-    stream_close(c->reader);
+    count_feed_free(c->feed); /* its threads use the reader */
+    engine_release(&c->engine);
     count_groups_free(c->groups);
     count_set_free(&c->set);
     count_set_free(&c->other.set);
     count_truths_free(&c->truths);
     count_truths_free(&c->other.truths);
     count_keys_free(c->keys, c->key_count);
-    state_lock_drop(&c->lock);
+}
+
+static engine_outcome run_to_end(counting *c) {
+    engine_outcome how = engine_conclude(&c->engine, engine_run(&c->engine), NULL);
+    if (how != ENGINE_ALL_READ && how != ENGINE_STOPPED) return how;
+    engine_outcome printed = print_answers(c);
+    return printed == ENGINE_GO_ON ? how : printed;
 }
 
 int count_run(const count_settings *settings) {
-    counting c = {.settings = settings, .lock = {.fd = -1}};
+    counting c = {.settings = settings};
+    engine_init(&c.engine, &consumer, &c, &settings->from);
     stopping_catch(NULL);
     int code = begin(&c);
-    if (code == EXIT_DONE) {
-        stopping_interrupts(c.reader);
-        code = pump(&c);
-        progress_clear();
-    }
-    if (code == EXIT_DONE && settings->state) code = save(&c);
-    if (code == EXIT_DONE) code = print_answers(&c);
-    if (code == EXIT_DONE && stopping_signal) code = 128 + stopping_signal;
+    engine_outcome how = code == EXIT_DONE ? run_to_end(&c) : ENGINE_TROUBLE;
     release(&c);
-    return code;
+    return engine_exit(how);
 }

@@ -96,7 +96,7 @@ typedef struct {
     uint64_t first; /* number of the first */
     const uint64_t *rows;
     const stream_batch *batch;
-    const size_t *places; /* of the records in the batch */
+    const uint32_t *places; /* of the records in the batch; NULL: all of them */
 } accepted;
 typedef int accepted_fn(void *context, const accepted *records);
 int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *const *files,

@@ -51,11 +51,12 @@ static int remember(finder *f, meeting *m, const accepted *records, size_t i) {
         person *who = &m->who[p];
         if (who->row) continue;
         who->number = records->first + i;
-        who->record = records->batch->first_record + records->places[i];
+        size_t place = records->places ? records->places[i] : i;
+        who->record = records->batch->first_record + place;
         who->file = records->batch->file;
         who->side = f->side;
         who->row = malloc(f->columns * sizeof *who->row);
-        who->text = record_text(records->batch, records->places[i]);
+        who->text = record_text(records->batch, place);
         if (!who->row || !who->text) return cli_error("out of memory");
         memcpy(who->row, records->rows + i * f->columns, f->columns * sizeof *who->row);
         break;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "engine.h"
 #include "pairs_command.h"
 #include "stopping.h"
 
@@ -26,89 +27,63 @@ enum { WORKER_MEMORY = 8 << 20, NOTE_SIZE = 8192 };
 
 typedef struct {
     const pairs_settings *settings;
-    stream_reader *reader;
+    engine engine;
     uint64_t next, dropped;
-    uint64_t *rows; /* those of the accepted records of a batch */
-    size_t *places;
-    size_t room, width;
+    accepted_fn *each;
+    void *context;
+    int code; /* what `each` returned */
 } intake;
 
 static int out_of_memory(void) { return cli_error("out of memory"); }
 
-static bool make_room(intake *in, size_t count) {
-    if (count <= in->room) return true;
-    uint64_t *rows = realloc(in->rows, count * in->width * sizeof *rows);
-    if (rows) in->rows = rows;
-    size_t *places = realloc(in->places, count * sizeof *places);
-    if (places) in->places = places;
-    if (!rows || !places) return false;
-    in->room = count;
-    return true;
-}
-
 /* What a search reads is in a file of no name that a person would know. */
-static int reading_error(const pairs_settings *s, const stream_error *err) {
-    const char *name =
-        s->question == ASK_SEARCH && *err->file ? strstr(err->message, err->file) : NULL;
-    if (!name || name == err->message) return cli_error("%s", err->message);
-    return cli_error("%.*sthe command line%s", (int)(name - 1 - err->message), err->message,
-                     name + strlen(err->file) + 1);
+static void word_error(void *context, stream_error *err) {
+    const intake *in = context;
+    bool searching = in->settings->question == ASK_SEARCH && *err->file;
+    char *name = searching ? strstr(err->message, err->file) : NULL;
+    if (!name || name == err->message) return;
+    char rest[sizeof err->message];
+    snprintf(rest, sizeof rest, "%s", name + strlen(err->file) + 1);
+    snprintf(name - 1, sizeof err->message - (size_t)(name - 1 - err->message),
+             "the command line%s", rest);
 }
 
-/* Is a record of this status left out? Otherwise it is an error. */
-static bool is_dropped(const pairs_settings *s, uint8_t status) {
-    bool ragged = status == STREAM_MISSING && s->rows.from == FROM_COLUMNS;
-    return (status == STREAM_MISSING && !ragged ? s->in.on_missing : s->in.on_bad) != DO_FAIL;
+/* The records of a batch that have values go on, side by side. */
+static engine_outcome take_batch(void *context, const stream_batch *b) {
+    intake *in = context;
+    const stream_selection *s = &in->engine.selection;
+    engine_outcome so_far = engine_select(&in->engine, b);
+    if (so_far == ENGINE_GO_ON) so_far = engine_refuse(&in->engine, b);
+    if (so_far != ENGINE_GO_ON) return so_far;
+    accepted records = {
+        .count = s->count, .first = in->next, .batch = b, .places = s->places, .rows = s->hashes};
+    in->next += s->count;
+    in->dropped += s->missing + s->bad;
+    if (s->count) in->code = in->each(in->context, &records);
+    return in->code == EXIT_DONE ? ENGINE_GO_ON : ENGINE_TROUBLE;
 }
 
-/* The records of a batch that have values, side by side. */
-static int accept(intake *in, const stream_batch *b, accepted *out) {
-    if (!make_room(in, b->count)) return out_of_memory();
-    *out = (accepted){.first = in->next, .batch = b, .places = in->places, .rows = b->hashes};
-    for (size_t i = 0; i < b->count; i++) {
-        uint8_t status = b->status ? b->status[i] : STREAM_RECORD_OK;
-        stream_error err;
-        if (status == STREAM_HEADER) continue;
-        if (status != STREAM_RECORD_OK) {
-            in->dropped++;
-            if (is_dropped(in->settings, status)) continue;
-            stream_record_error(in->reader, b, i, &err);
-            return reading_error(in->settings, &err);
-        }
-        if (b->status)
-            memcpy(in->rows + out->count * in->width, b->hashes + i * in->width,
-                   in->width * sizeof *in->rows);
-        in->places[out->count++] = i;
-    }
-    if (b->status) out->rows = in->rows;
-    in->next += out->count;
-    return EXIT_DONE;
+static void count_records(void *context, uint64_t *records, uint64_t *seen) {
+    *records = ((const intake *)context)->next;
+    *seen = PROGRESS_NO_REPEATS;
 }
 
-static int take_batches(intake *in, accepted_fn *each, void *context) {
-    const stream_batch *batch;
-    stream_error err;
-    stream_progress p;
-    stream_status status;
-    while ((status = stream_next(in->reader, -1, &batch, &err)) == STREAM_BATCH) {
-        accepted records = {0};
-        int code = accept(in, batch, &records);
-        if (code == EXIT_DONE && records.count) code = each(context, &records);
-        if (code != EXIT_DONE) return code;
-        stream_get_progress(in->reader, &p);
-        progress_update(in->next, PROGRESS_NO_REPEATS, p.raw_bytes);
-        if (stopping_signal) break;
-    }
-    if (stopping_signal) return 128 + stopping_signal;
-    return status == STREAM_FAILED ? reading_error(in->settings, &err) : EXIT_DONE;
+/* A row of too few columns is malformed; any other record without values has none. */
+static stream_rules rules_of(const pairs_settings *s, size_t width) {
+    bool ragged = s->rows.from == FROM_COLUMNS;
+    return (stream_rules){.on_missing = ragged ? s->in.on_bad : s->in.on_missing,
+                          .on_bad = s->in.on_bad,
+                          .width = width,
+                          .lateness = -1,
+                          .newest = INT64_MIN};
 }
 
 int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *const *files,
                size_t file_count, uint64_t *dropped, accepted_fn *each, void *context) {
+    static const engine_consumer consumer = {
+        .take = take_batch, .word = word_error, .count = count_records};
     row_context rows = {pairs, &s->rows, s->in.in.trim};
     stream_options o = s->in.in;
-    stream_error err;
-    stream_progress p;
     weir_pairs_info info;
     weir_pairs_get_info(pairs, &info);
     o.row = pairs_make_row;
@@ -117,20 +92,18 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     o.json_values = s->rows.from == FROM_COLUMNS ? STREAM_TYPED
                     : s->rows.from == FROM_SET   ? STREAM_AS_ITEMS
                                                  : STREAM_AS_TEXT;
-    intake in = {.settings = s, .width = info.columns};
-    if (stream_open(&in.reader, &o, files, file_count, &err) != STREAM_OK)
-        return reading_error(s, &err);
-    stopping_interrupts(in.reader);
-    stream_get_progress(in.reader, &p);
-    progress_start(s->in.progress, p.raw_total, 0);
-    int code = take_batches(&in, each, context);
-    progress_clear();
-    stopping_interrupts(NULL);
-    stream_close(in.reader);
+    intake in = {.settings = s, .each = each, .context = context};
+    engine_init(&in.engine, &consumer, &in, &s->in);
+    in.engine.rules = rules_of(s, info.columns);
+    engine_outcome how = ENGINE_TROUBLE;
+    if (engine_open(&in.engine, &o, files, file_count) == EXIT_DONE) {
+        engine_start(&in.engine);
+        how = engine_run(&in.engine);
+        progress_clear();
+    }
+    engine_release(&in.engine);
     *dropped = in.dropped;
-    free(in.rows);
-    free(in.places);
-    return code;
+    return in.code == EXIT_DONE ? engine_exit(how) : in.code;
 }
 
 /* ---- workers ---- */

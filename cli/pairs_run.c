@@ -131,7 +131,7 @@ static int prepare_search(pairs_settings *s, char *key, size_t size) {
     s->in.in.key = s->rows.parts && !table ? s->fields : NULL;
     s->in.in.header = false;
     s->in.in.threads = 1;
-    s->in.on_bad = s->in.on_missing = DO_FAIL;
+    s->in.on_bad = s->in.on_missing = STREAM_STOP;
     s->in.progress = PROGRESS_OFF;
     for (unsigned i = 0; table && i < s->rows.parts && used < size; i++)
         used += (size_t)snprintf(key + used, size - used, "%s%u", i ? "," : "", i + 1);

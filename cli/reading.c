@@ -16,7 +16,7 @@ static unsigned available_cores(void) {
 }
 
 reading reading_defaults(void) {
-    reading r = {.in = stream_options_defaults(), .format = "lines", .on_bad = DO_FAIL};
+    reading r = {.in = stream_options_defaults(), .format = "lines", .on_bad = STREAM_STOP};
     r.in.threads = available_cores();
     return r;
 }
@@ -68,10 +68,10 @@ int reading_option(reading *r, int id, const char *value) {
         r->in.trim = true;
         break;
     case READ_MISSING:
-        r->on_missing = (unjudged)value_choice("pass|drop|fail", value);
+        r->on_missing = (stream_action)value_choice("pass|drop|fail", value);
         break;
     case READ_BAD:
-        r->on_bad = (unjudged)value_choice("pass|drop|fail", value);
+        r->on_bad = (stream_action)value_choice("pass|drop|fail", value);
         break;
     case READ_TIME:
         r->in.time_field = value;
@@ -115,7 +115,7 @@ static int check_together(const reading *r) {
     return EXIT_DONE;
 }
 
-int reading_settle(reading *r, int operands, char **argv) {
+int reading_resolve(reading *r, int operands, char **argv) {
     static const char *const standard_input[] = {"-"};
     r->files = operands ? (const char *const *)argv : standard_input;
     r->file_count = operands ? (size_t)operands : 1;

@@ -13,14 +13,12 @@
 #include "progress.h"
 #include "stream.h"
 
-typedef enum { DO_PASS, DO_DROP, DO_FAIL } unjudged; /* --on-missing, --on-bad */
-
 typedef struct {
     const char *const *files; /* never empty: "-" for standard input */
     size_t file_count;
     stream_options in;  /* without filter, hash and start, which the run sets */
     const char *format; /* as given */
-    unjudged on_missing, on_bad;
+    stream_action on_missing, on_bad;
     progress_mode progress;
     bool quiet;
 } reading;
@@ -235,6 +233,6 @@ int reading_option(reading *r, int id, const char *value);
 
 /* When all options are known: the operands are the files, and what was asked
  * for must go together. */
-int reading_settle(reading *r, int operands, char **argv);
+int reading_resolve(reading *r, int operands, char **argv);
 
 #endif

@@ -84,9 +84,9 @@ static int write_stream(lab_call *call, int count, char **operands) {
     weir_error err;
     if (count != 1)
         return cli_error("name one stream, such as 'weir lab stream zipf:n=1M,s=1,domain=100K'");
-    lab_reading how = {call->from.in, call->from.on_missing == DO_FAIL,
-                       call->from.on_bad == DO_FAIL};
-    if (reading_settle(&call->from, 0, NULL) != EXIT_DONE) return EXIT_TROUBLE;
+    lab_reading how = {call->from.in, call->from.on_missing == STREAM_STOP,
+                       call->from.on_bad == STREAM_STOP};
+    if (reading_resolve(&call->from, 0, NULL) != EXIT_DONE) return EXIT_TROUBLE;
     call->stream.reading = call->reads ? &how : NULL;
     call->stream.spec = operands[0];
     weir_status status = lab_write_stream(&call->session, &call->stream, &err);

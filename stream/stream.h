@@ -284,6 +284,67 @@ void stream_get_progress(const stream_reader *reader, stream_progress *progress)
 void stream_close(stream_reader *reader);
 
 /* ------------------------------------------------------------------------
+ * Choosing records of a batch
+ * ------------------------------------------------------------------------ */
+
+/* What is to become of a record that cannot be used as it is. JUDGE is for late records
+ * alone: they are used as if they were of the latest time so far. */
+typedef enum { STREAM_PASS, STREAM_DROP, STREAM_STOP, STREAM_JUDGE } stream_action;
+
+/* Kinds of records besides those of stream_batch.status. */
+enum {
+    STREAM_LATE = STREAM_HEADER + 1, /* older than rules.lateness allows */
+    STREAM_LEAP                      /* ahead of the latest time by more than rules.max_leap;
+                                      * counts as bad */
+};
+
+/* Which records of a batch are used. Zero-fill it, then set lateness to -1 and newest to
+ * INT64_MIN unless they are known. */
+typedef struct {
+    stream_action on_missing, on_bad, on_late; /* on_missing and on_bad may be STREAM_STOP */
+    size_t width;     /* words in hashes for each record: options.width; 0: one */
+    int64_t lateness; /* ns that a record may be behind the latest; -1: any */
+    int64_t max_leap; /* ns that a record may be ahead of the latest; 0: any */
+    int64_t newest;   /* latest time so far, kept by stream_select(); INT64_MIN: none yet */
+} stream_rules;
+
+/* The records chosen, side by side. Zero-fill it before first use. The arrays are good until
+ * the next call and as long as the batch. */
+typedef struct {
+    size_t count;           /* records chosen */
+    bool whole;             /* every record of the batch is: `places` and `kinds` are NULL */
+    const uint32_t *places; /* of each in the batch */
+    const uint64_t *hashes; /* width words each */
+    const int64_t *times;   /* never earlier than the one before; NULL where the batch has none */
+    const double *numbers;  /* NULL where the batch has none */
+    const uint64_t *labels; /* NULL where the batch has none */
+    const uint8_t *kinds;   /* of each record of the batch before `end` */
+    size_t end;             /* records looked at: all, or those before the one that the rules
+                             * do not allow, whose kind is in `stopped` */
+    uint8_t stopped;        /* STREAM_MISSING, STREAM_BAD or STREAM_LEAP if end < batch.count */
+    size_t missing, bad, late, headers; /* records of these kinds before `end` */
+    /* own memory */
+    size_t room;
+    uint32_t *own_places;
+    uint64_t *own_hashes, *own_labels;
+    int64_t *own_times;
+    double *own_numbers;
+    uint8_t *own_kinds;
+} stream_selection;
+
+/* Choose. false if memory is out. */
+bool stream_select(stream_selection *selection, const stream_batch *batch, stream_rules *rules);
+void stream_selection_release(stream_selection *selection);
+
+/* Make room for `count` elements in arrays that are used side by side; *room is what they
+ * have, 0 at first. false if memory is out, the arrays are then as good as before. */
+typedef struct {
+    void *array; /* address of the pointer */
+    size_t size; /* of an element */
+} stream_array;
+bool stream_make_room(size_t *room, size_t count, const stream_array *arrays, size_t array_count);
+
+/* ------------------------------------------------------------------------
  * Fields of records that were read
  * ------------------------------------------------------------------------ */
 

@@ -9,10 +9,10 @@ typedef struct {
     const char *name;  /* as the user gave it, for messages */
     char *path;        /* of the file, links resolved; NULL: a pipe, a device, standard output */
     char *temporary;   /* where the bytes are until the first commit; NULL: at `path` */
-    char *previous;    /* where the old file is between the first commit and its settling */
+    char *previous;    /* where the old file is between the first commit and it is kept */
     stream_mark mark;  /* everything before it is committed */
-    stream_mark stays; /* everything before it is settled */
-    bool settled;      /* something is */
+    stream_mark stays; /* everything before it is kept */
+    bool kept;         /* something is */
     bool active;       /* the file is ours to undo */
     uint64_t before;   /* bytes that others had written there already */
 } run_output;
@@ -27,9 +27,9 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
 stream_status run_output_commit(run_output *output, bool sync, stream_error *err);
 
 /* What was committed stays: the state that speaks of it is saved, or there is none. */
-void run_output_settle(run_output *output);
+void run_output_keep(run_output *output);
 
-/* End well: commit, settle, close. Or end badly: leave what was settled and nothing
+/* End well: commit, keep, close. Or end badly: leave what was kept and nothing
  * else, the old file if nothing was. Both release the output. */
 stream_status run_output_close(run_output *output, stream_error *err);
 void run_output_abandon(run_output *output);

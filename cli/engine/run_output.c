@@ -2,9 +2,9 @@
  *
  * A file is written under a temporary name in its own directory and takes its
  * real name at the first commit: at the end of a run, or with --state before
- * the first save of the state. What is committed is settled when the state that
- * speaks of it is on the disk. A failure before the first settling puts the old
- * file back, a later one cuts the file to what is settled. So the file always
+ * the first save of the state. What is committed is kept from when the state that
+ * speaks of it is on the disk. A failure before anything is kept puts the old
+ * file back, a later one cuts the file to what is kept. So the file always
  * holds exactly the records that the state on disk knows of.
  *
  * Pipes and devices are written directly: there is nothing to rename or cut.
@@ -128,7 +128,7 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
         options.mark = resume;
         options.path = output->path;
         output->mark = output->stays = *resume;
-        output->settled = true;
+        output->kept = true;
     } else if (regular) {
         code = make_temporary(output);
         options.path = output->temporary;
@@ -191,31 +191,31 @@ static void remove_file(char **path) {
     is_pending = false;
 }
 
-void run_output_settle(run_output *output) {
+void run_output_keep(run_output *output) {
     remove_file(&output->previous);
     output->stays = output->mark;
-    output->settled = true;
+    output->kept = true;
 }
 
 stream_status run_output_close(run_output *output, stream_error *err) {
     stream_status status = stream_writer_close(output->writer, err);
     output->writer = NULL;
     if (status == STREAM_OK) {
-        run_output_settle(output);
+        run_output_keep(output);
         free(output->path);
         *output = (run_output){0};
     }
     return status;
 }
 
-/* What was written but not settled goes. */
+/* What was written but not kept goes. */
 static void undo(run_output *output) {
     if (output->temporary) {
         remove_file(&output->temporary);
     } else if (output->previous) {
         if (!rename(output->previous, output->path)) is_pending = false;
         free(output->previous);
-    } else if (!output->settled) {
+    } else if (!output->kept) {
         unlink(output->path);
     } else if (truncate(output->path, (off_t)output->stays.offset)) {
         cli_error("cannot cut '%s' back to its last saved point, byte %llu: %s", output->name,

@@ -86,7 +86,8 @@ static twin twin_of(const weir_filter *f) {
               .renew = weir__opt_whole(f, RENEW) == 1};
     t.length = (int64_t)weir__opt_whole(f, LENGTH), t.tick = (int64_t)weir__opt_whole(f, TICK);
     t.a_word = 64 / width, t.cells = (uint64_t)detail(f, "cells");
-    t.most = !t.jumping ? marks - marks / 3 : marks - (t.block && marks >= 8 ? marks / 4 : 1);
+    t.most = !t.jumping ? marks - marks / (width > 6 ? 8 : 3)
+                        : marks - (t.block && marks >= 8 ? marks / 4 : 1);
     double rate =
         weir__opt_rate(f, WEIR__OPT_FPR) * (t.block ? 0.95 : 1) / (t.jumping ? t.most : 1);
     weir__shape shape = {(double)t.cells, t.block ? (unsigned)t.a_word : 0};
@@ -94,6 +95,7 @@ static twin twin_of(const weir_filter *f) {
                           : pow(rate, 1.0 / t.k);
     t.limit = (uint64_t)((double)t.cells * fill);
     t.early = t.jumping ? t.limit : t.limit * 2 / t.most;
+    if (width > 6 && t.early <= t.k) t.early = t.k + 1;
     t.began = calloc(TICKS, sizeof *t.began);
     t.last = calloc(t.cells, sizeof *t.last);
     t.sets = calloc(TICKS, sizeof *t.sets);
@@ -214,6 +216,45 @@ static void verdicts_are_those_of_the_twin(void **state) {
     compare_with_twin(
         "window:memory=1K,fpr=10%,seed=1,length=100ns,mode=jumping,renew=yes,layout=classic", true,
         6000);
+    compare_with_twin("window:memory=20K,fpr=5%,seed=1,length=300,tick=1", false, 3000);
+    compare_with_twin("window:memory=14K,fpr=5%,seed=1,length=300,tick=1", false, 3000);
+    compare_with_twin("window:memory=6K,fpr=5%,seed=1,length=100,tick=1,renew=yes", false, 3000);
+    compare_with_twin("window:memory=20K,fpr=5%,seed=1,length=1us,tick=3ns", true, 3000);
+    compare_with_twin("window:memory=20K,fpr=5%,seed=1,length=1us,tick=3ns,equal=2,k=4", true,
+                      3000);
+}
+
+/* --- to the record, with memory to spare ------------------------------------------------- */
+
+/* The last time that a key was called new, in a table of all keys. */
+static void window_is_exact(const char *spec, uint64_t keys) {
+    weir_filter *f = make_filter(spec);
+    const uint64_t length = weir__opt_whole(f, LENGTH), domain = 2 * length;
+    uint64_t *last = calloc(domain, sizeof *last), seen = 0;
+    for (uint64_t i = 1; i <= keys; i++) {
+        uint64_t key = test_word(4, i) % domain;
+        bool known = last[key] && i - last[key] <= length;
+        if (offer_at(f, test_word(5, key), 0) != known)
+            fail_msg("%s: record %zu, whose key came %zu records ago", spec, (size_t)i,
+                     (size_t)(last[key] ? i - last[key] : 0));
+        if (!known) last[key] = i;
+        seen += known;
+    }
+    assert_true(seen > keys / 10);
+    assert_true(detail(f, "cut") == 0);
+    free(last);
+    weir_filter_free(f);
+}
+
+static void windows_are_exact_while_they_fit(void **state) {
+    (void)state;
+    window_is_exact("window:memory=1M,seed=1,length=100", 100000);
+    window_is_exact("window:memory=1M,seed=1,length=500", 100000);
+    window_is_exact("window:memory=1M,seed=2,length=1000", 100000);
+    window_is_exact("window:memory=16M,seed=1,length=1000,renew=no", 100000);
+    window_is_exact("window:memory=64M,seed=1,length=65535,tick=1", 300000);
+    weir_filter *f = make_filter("window:memory=64M,seed=1,length=65536,tick=1");
+    weir_filter_free(f);
 }
 
 /* --- no old cell is taken for a running one -------------------------------------------- */
@@ -263,6 +304,7 @@ static void old_cells_never_run_again(void **state) {
         "window:memory=4K,fpr=0.01%,seed=1,length=55ns,tick=12ns,layout=classic");
     every_sequence_of_pauses(
         "window:memory=4K,fpr=1%,k=8,seed=1,length=24ns,tick=12ns,mode=jumping,layout=classic");
+    every_sequence_of_pauses("window:memory=8K,fpr=1%,seed=1,length=100ns,tick=1ns");
 }
 
 /* The same by brute force over long random histories, against the dates of the keys. */
@@ -439,6 +481,8 @@ static const char *const forms[] = {
     "window:memory=16K,fpr=1%,seed=1,length=3000,mode=jumping,layout=classic,renew=yes",
     "window:memory=16K,fpr=1%,seed=1,length=3000,layout=classic,equal=3,renew=yes",
     "window:memory=16K,fpr=1%,seed=1,length=300K",
+    "window:memory=64K,fpr=1%,seed=1,length=1000,tick=1",
+    "window:memory=64K,fpr=1%,seed=1,length=1000,tick=3,renew=yes,equal=2",
     "window:memory=16K,fpr=1%,seed=1,length=10",
     "window:memory=16K,fpr=1%,seed=1,length=1"};
 
@@ -450,6 +494,11 @@ static void forms_behave(void **state) {
         expect_survives(forms[i]);
         expect_details(forms[i], 8);
     }
+    static const char *const around[] = {
+        "growing:memory=256K,fpr=1%,seed=1,of=(window:length=1h,tick=10s)",
+        "vertical:memory=256K,fpr=1%,seed=1,slices=4,of=(window:length=3000,tick=10)",
+        "horizontal:memory=256K,fpr=1%,seed=1,slices=4,of=(window:length=1h,tick=10s)"};
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++) expect_survives(around[i]);
 }
 
 /* Batches of all sizes on each kind of processor, against keys one by one: the verdicts, the
@@ -507,7 +556,11 @@ static void impossible_numbers_are_refused(void **state) {
     (void)state;
     expect_refused("window:length=10s,tick=20s", "window shorter than its tick", "tick=");
     expect_refused("window:length=10s,tick=5", "both durations or both counts", "tick=");
-    expect_refused("window:length=10s,tick=1ms", "cut too fine; at most 42", "tick=");
+    expect_refused("window:length=10s,tick=1us", "cut too fine; at most 65536", "tick=");
+    expect_refused("window:length=10s,tick=1ms,layout=block", "at most 42 are told apart in layout",
+                   "tick=");
+    expect_refused("window:length=10s,tick=1ms,memory=64K", "no room for the words of 10001 ticks",
+                   "memory=");
     expect_refused("window:mode=jumping,length=100,tick=1", "cut too fine; at most 12", "tick=");
     expect_refused("window:length=0", "out of range", "length=");
     expect_refused("window:length=10s,k=0", "out of range", "k=");
@@ -542,6 +595,7 @@ static void damage_is_found(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_are_those_of_the_twin),
+        cmocka_unit_test(windows_are_exact_while_they_fit),
         cmocka_unit_test(old_cells_never_run_again),
         cmocka_unit_test(long_histories_keep_the_dates),
         cmocka_unit_test(time_at_the_ends_of_its_range),

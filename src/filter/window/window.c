@@ -11,13 +11,16 @@
  * Parameters m cells of b bits, k of them for each key. A tick is the grain: the cells
  *            of a tick are forgotten together, when its first instant has left the
  *            window. So a key is known for at most the window and at least the
- *            window less one tick. At most R ticks run at a time:
- *              sliding  b bits tell S = 2^b - 1 ticks apart, R = S - S/3
+ *            window less one tick; to the record where a tick is one. At most R ticks run
+ *            at a time:
+ *              sliding  b bits tell S = 2^b - 1 ticks apart, R = S - S/3; of more than 6
+ *                       bits, which do not lie in lines, R = S - S/8, up to 65,536
  *              jumping  a bit for each of S = b generations, R = S - 1, in lines S - S/4
  *            S - R of them are past their time and being cleared.
- *            If tick is not given, b is 6 (jumping 16) for a window of records that
- *            fits so, else the widest that fits; for a window of time, whose keys
- *            are not known beforehand, 4 (jumping 8).
+ *            If tick is not given, b is the widest with which the records of the window
+ *            fit, so that a window is exact to the record while memory lasts, then loses
+ *            bits; if layout=block is, 6 (jumping 16) or less. For a window of time,
+ *            whose keys are not known beforehand, 4 (jumping 8).
  * Error      false positives: at most fpr, at any time. Where newer keys overwrite
  *            older ones the later tick stays, so the running cells of a sliding
  *            window are exactly the bits of a Bloom filter of the keys in it, and
@@ -60,6 +63,7 @@
 #include "filter/window/window.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "filter/aging.h"
@@ -70,18 +74,47 @@ enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_MODE, OPT_LENGTH, OPT_TICK, OPT_K, OPT_EQ
 
 /* --- creation ------------------------------------------------------------------- */
 
-/* Lines for cells, the rest being for the flags of blocks. */
-static uint64_t lines_in(uint64_t bytes) {
-    uint64_t lines = bytes / WEIR__LINE;
+/* Bytes that the words of marks take in the map. */
+static uint64_t marks_bytes(bool jumping, unsigned width) {
+    if (jumping || width <= WEIR__WIDTH_BLOCK) return 0;
+    uint64_t bytes = 3 * sizeof(uint64_t) * weir__window_marks(false, width);
+    return (bytes + WEIR__LINE - 1) / WEIR__LINE * WEIR__LINE;
+}
+
+/* Lines for cells, the rest being for the flags of blocks and the words of marks. */
+static uint64_t lines_in(uint64_t bytes, bool jumping, unsigned width) {
+    uint64_t words = marks_bytes(jumping, width);
+    uint64_t lines = bytes > words ? (bytes - words) / WEIR__LINE : 0;
     return lines - (lines + LINES_A_FLAG_LINE) / (LINES_A_FLAG_LINE + 1);
+}
+
+/* Timers that are wider than lines take lie anywhere. */
+static bool in_lines(const weir__window *f, unsigned width) {
+    return f->block && (f->jumping || width <= WEIR__WIDTH_BLOCK);
 }
 
 static double keys_that_fit(const weir__window *f, unsigned width) {
     double fpr = weir__opt_rate(&f->base, WEIR__OPT_FPR);
+    bool block = in_lines(f, width);
+    uint64_t lines = lines_in(weir__opt_whole(&f->base, WEIR__OPT_MEMORY), f->jumping, width);
+    if (lines == 0) return 0;
     unsigned k = weir__opt_given(&f->base, OPT_K)
                      ? (unsigned)weir__opt_whole(&f->base, OPT_K)
-                     : weir__window_best_k(f->jumping, f->block, width, f->lines, fpr);
-    return weir__window_capacity(f->jumping, f->block, width, f->lines, k, fpr);
+                     : weir__window_best_k(f->jumping, block, width, lines, fpr);
+    return weir__window_capacity(f->jumping, block, width, lines, k, fpr);
+}
+
+/* Whether timers may be wider than lines take: nobody asked for lines. */
+static bool may_be_fine(const weir__window *f) {
+    return !f->jumping && !(weir__opt_given(&f->base, OPT_LAYOUT) && f->block);
+}
+
+/* The narrowest timer that has a tick for each record of the window, or the widest. */
+static unsigned finest_width(const weir__window *f) {
+    unsigned width = WEIR__WIDTH_MOST;
+    while (width > WEIR__WIDTH_BLOCK && weir__window_ticks(false, false, width - 1) > f->length)
+        width--;
+    return width;
 }
 
 /* The widest that fits, which is that of the finest ticks; if none fits, the one that
@@ -89,29 +122,49 @@ static double keys_that_fit(const weir__window *f, unsigned width) {
 static unsigned choose_width(const weir__window *f) {
     static const unsigned for_sliding[] = {6, 5, 4, 3}, for_jumping[] = {16, 8, 4, 3};
     const unsigned *widths = f->jumping ? for_jumping : for_sliding;
+    double want = (double)f->length * 1.02 + 2, most = 0;
     unsigned best = 0;
-    double most = 0;
     if (!weir__opt_given(&f->base, OPT_LENGTH) || f->is_time) return f->jumping ? 8 : 4;
+    if (may_be_fine(f))
+        for (unsigned width = finest_width(f); width > WEIR__WIDTH_BLOCK; width--)
+            if (keys_that_fit(f, width) >= want) return width;
     for (int i = 0; i < 4; i++) {
         double keys = keys_that_fit(f, widths[i]),
                grain = weir__window_ticks(f->jumping, f->block, widths[i]);
-        if (keys >= (double)f->length * 1.02 + 2) return widths[i];
+        if (keys >= want) return widths[i];
         keys *= 1 - 0.5 / grain;
         if (keys > most) most = keys, best = widths[i];
     }
     return best;
 }
 
+static weir_status too_many_ticks(const weir__window *f, uint64_t ticks, weir_error *err) {
+    unsigned most = f->jumping       ? weir__window_ticks(true, f->block, WEIR__GENERATIONS + 1)
+                    : may_be_fine(f) ? WEIR__TICKS_MOST
+                                     : weir__window_ticks(false, true, WEIR__WIDTH_BLOCK);
+    return weir__opt_fail(&f->base, OPT_TICK, err,
+                          "a window of %llu ticks is cut too fine; at most %u are told apart%s",
+                          (unsigned long long)ticks, most,
+                          f->jumping       ? " in mode=jumping, more in mode=sliding"
+                          : may_be_fine(f) ? ""
+                                           : " in layout=block, more in layout=classic");
+}
+
+/* So many ticks as timers of this width tell apart, but one for each record at most. */
+static void resolve_tick(weir__window *f) {
+    weir__value *tick = &f->base.values[OPT_TICK];
+    unsigned width = choose_width(f);
+    unsigned ticks = weir__window_ticks(f->jumping, in_lines(f, width), width);
+    if (ticks > WEIR__TICKS_MOST) ticks = WEIR__TICKS_MOST;
+    weir__opt_resolve(&f->base, OPT_TICK, f->length / ticks + 1);
+    tick->is_time = f->is_time;
+    if (tick->whole > f->length) tick->whole = f->length;
+}
+
 static weir_status settle_tick(weir__window *f, weir_error *err) {
     weir_filter *base = &f->base;
-    weir__value *tick = &base->values[OPT_TICK];
-    if (!tick->given) {
-        unsigned ticks = weir__window_ticks(f->jumping, f->block, choose_width(f));
-        weir__opt_resolve(base, OPT_TICK, f->length / ticks + 1);
-        tick->is_time = f->is_time;
-        /* a window of a few records has a tick for each */
-        if (tick->whole > f->length) tick->whole = f->length;
-    }
+    const weir__value *tick = &base->values[OPT_TICK];
+    if (!tick->given) resolve_tick(f);
     if (tick->is_time != f->is_time)
         return weir__opt_fail(base, OPT_TICK, err,
                               "'length' and 'tick' are both durations or both counts of records");
@@ -121,14 +174,19 @@ static weir_status settle_tick(weir__window *f, weir_error *err) {
                               "a tick of at most half of 'length'");
     f->tick = tick->whole;
     uint64_t ticks = f->length / f->tick + 1;
-    f->width = weir__window_width(f->jumping, f->block, ticks);
-    unsigned most = weir__window_ticks(f->jumping, f->block,
-                                       f->jumping ? WEIR__GENERATIONS + 1 : WEIR__WIDTH_MOST);
-    if (!f->width)
-        return weir__opt_fail(base, OPT_TICK, err,
-                              "a window of %llu ticks is cut too fine; at most %u are told apart",
-                              (unsigned long long)ticks, most);
-    return WEIR_OK;
+    f->width = weir__window_width(f->jumping, f->block && !may_be_fine(f), ticks);
+    if (!f->width || (!f->jumping && f->length / f->tick > WEIR__TICKS_MOST))
+        return too_many_ticks(f, ticks, err);
+    f->fine = !f->jumping && f->width > WEIR__WIDTH_BLOCK;
+    if (f->fine) weir__opt_resolve(base, OPT_LAYOUT, 0), f->block = false;
+    f->lines = lines_in(weir__opt_whole(base, WEIR__OPT_MEMORY), f->jumping, f->width);
+    if (f->lines) return WEIR_OK;
+    char has[32];
+    return weir__opt_fail(base, WEIR__OPT_MEMORY, err,
+                          "memory=%s has no room for the words of %llu ticks; ask for more, or for "
+                          "a longer tick",
+                          weir_print_size(has, weir__opt_whole(base, WEIR__OPT_MEMORY)),
+                          (unsigned long long)ticks);
 }
 
 static weir_status settle_k(weir__window *f, weir_error *err) {
@@ -176,6 +234,7 @@ static weir_status settle_limits(weir__window *f, weir_error *err) {
                       : pow(rate, 1.0 / f->k);
     f->limit = (uint64_t)(shape.cells * fill);
     f->early = f->jumping ? f->limit : f->limit * 2 / f->running_most;
+    if (f->fine && f->early <= f->k && f->limit > 4 * f->k) f->early = f->k + 1;
     if (f->early >= f->k + 1) return WEIR_OK;
     char has[32], asked[32];
     return weir__opt_fail(&f->base, WEIR__OPT_MEMORY, err,
@@ -210,7 +269,6 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->jumping = weir__opt_whole(base, OPT_MODE) == 1;
     f->renew = weir__opt_whole(base, OPT_RENEW) == 1;
     f->is_time = base->values[OPT_LENGTH].is_time;
-    f->lines = lines_in(weir__opt_whole(base, WEIR__OPT_MEMORY));
     settle_length(f);
     weir_status status = settle_tick(f, err);
     if (status == WEIR_OK) status = settle_k(f, err);
@@ -229,9 +287,14 @@ static weir_status create(weir_filter *base, weir_error *err) {
     status = settle_limits(f, err);
     if (status != WEIR_OK) return status;
     uint64_t flags = (f->blocks + WEIR__LINE * 8 - 1) / (WEIR__LINE * 8);
-    status = weir__filter_map(base, (f->lines + flags) * WEIR__LINE, err);
+    uint64_t words = marks_bytes(f->jumping, f->width);
+    status = weir__filter_map(base, (f->lines + flags) * WEIR__LINE + words, err);
     f->cells = (void *)base->cells;
     f->dirty = f->cells + f->words;
+    uint64_t *own = f->dirty + flags * WEIR__LINE_WORDS;
+    f->began = f->fine ? own : f->state.began;
+    f->ended = f->fine ? own + f->marks : f->state.ended;
+    f->count = f->fine ? own + (size_t)2 * f->marks : f->state.count;
     return status;
 }
 
@@ -254,11 +317,26 @@ static double rate_of(const weir__window *f, double set) {
     return weir__shape_fpr(shape, f->k, weir__shape_keys_for_fill(shape, f->k, fill));
 }
 
+/* With equal timers the rate is at most that without, which is cheap to know. */
+static double fine_rate_now(const weir__window *f) {
+    double *shares = f->equal > 1 ? calloc(f->marks, sizeof *shares) : NULL;
+    unsigned n = 0;
+    if (!shares) return rate_of(f, (double)f->state.live);
+    for (uint64_t tick = f->state.oldest; tick <= f->state.newest; tick++) {
+        double set = (double)f->count[weir__window_mark(f, tick)];
+        if (set > 0) shares[n++] = set / total_cells(f);
+    }
+    double rate = weir__window_equal(shares, n, f->k, f->equal);
+    free(shares);
+    return rate;
+}
+
 static double rate_now(const weir__window *f) {
     double shares[WEIR__MARKS], sum = 0;
     unsigned n = 0;
+    if (f->fine) return fine_rate_now(f);
     for (uint64_t tick = f->state.oldest; tick <= f->state.newest; tick++) {
-        double set = (double)f->state.count[weir__window_mark(f, tick)];
+        double set = (double)f->count[weir__window_mark(f, tick)];
         shares[n++] = set / total_cells(f);
         if (f->jumping) sum += rate_of(f, set);
     }
@@ -287,7 +365,7 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
     const weir__window *f = (const weir__window *)base;
     uint64_t reach = 0;
     if (f->state.oldest <= f->state.newest)
-        reach = f->state.latest - f->state.began[weir__window_mark(f, f->state.oldest)];
+        reach = f->state.latest - f->began[weir__window_mark(f, f->state.oldest)];
     weir__detail(each, context, "cells", "cells, each with a timer or a bit for each generation",
                  "%.0f", total_cells(f));
     weir__detail(each, context, "bits_per_cell", "width of a cell", "%u", f->width);
@@ -310,12 +388,14 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
 /* --- checking what was loaded ------------------------------------------------------------- */
 
 typedef struct {
-    uint64_t count[WEIR__MARKS]; /* cells that bear each mark */
-    bool sound; /* no bits but those of cells, and none in a block said to be clean */
+    uint64_t *count; /* cells that bear each mark */
+    bool sound;      /* no bits but those of cells, and none in a block said to be clean */
 } census;
 
 static census count_cells(const weir__window *f) {
-    census c = {.sound = true};
+    census c = {.count = calloc(f->marks + 1, sizeof *c.count)};
+    c.sound = c.count != NULL;
+    if (!c.sound) return c;
     uint64_t used =
         f->a_word * f->width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << f->a_word * f->width) - 1;
     for (uint64_t i = 0; i < f->words; i++) {
@@ -331,27 +411,35 @@ static census count_cells(const weir__window *f) {
     return c;
 }
 
+static bool mark_runs(const weir__window *f, unsigned mark) {
+    return weir__window_runs(f, mark + 1, f->state.oldest);
+}
+
 /* The marks that run are those of the ticks from oldest to newest; a mark that the sweep
  * has gone all round for is on no cell. */
-static bool ticks_are_sound(const weir__window *f) {
+static bool counts_are_sound(const weir__window *f, const census *c) {
     uint64_t running = 0, live = 0, idle = 0;
-    census c = count_cells(f);
+    for (unsigned mark = 0; mark < f->marks; mark++) {
+        bool runs = mark_runs(f, mark);
+        uint64_t visits = f->state.visits - f->ended[mark];
+        if (runs ? c->count[mark] != f->count[mark] : f->count[mark] != 0) return false;
+        if (f->ended[mark] > f->state.visits) return false;
+        if (!runs && visits >= f->blocks && c->count[mark]) return false;
+        if (runs) live += c->count[mark], running |= weir__window_running_bit(f, mark);
+        else idle += c->count[mark];
+    }
+    return running == f->state.running && live == f->state.live && idle == f->state.idle;
+}
+
+static bool ticks_are_sound(const weir__window *f) {
     if (!f->state.started && (f->state.newest != 0 || f->state.oldest != 1)) return false;
     if (f->state.started && (f->state.oldest > f->state.newest || f->state.newest > INT64_MAX ||
                              f->state.newest - f->state.oldest >= f->running_most))
         return false;
-    for (uint64_t tick = f->state.oldest; tick <= f->state.newest; tick++)
-        running |= weir__window_running_bit(f, weir__window_mark(f, tick));
-    for (unsigned mark = 0; mark < f->marks; mark++) {
-        bool runs = running & weir__window_running_bit(f, mark);
-        uint64_t visits = f->state.visits - f->state.ended[mark];
-        if (runs ? c.count[mark] != f->state.count[mark] : f->state.count[mark] != 0) return false;
-        if (f->state.ended[mark] > f->state.visits) return false;
-        if (!runs && visits >= f->blocks && c.count[mark]) return false;
-        if (runs) live += c.count[mark];
-        else idle += c.count[mark];
-    }
-    return c.sound && running == f->state.running && live == f->state.live && idle == f->state.idle;
+    census c = count_cells(f);
+    bool sound = c.sound && counts_are_sound(f, &c);
+    free(c.count);
+    return sound;
 }
 
 static weir_status check(const weir_filter *base, weir_error *err) {

@@ -9,7 +9,13 @@
 
 /* Bits of a cell with a timer; generations that may run at once, a bit for each and one
  * more. */
-enum { WEIR__WIDTH_LEAST = 3, WEIR__WIDTH_MOST = 6, WEIR__GENERATIONS = 15 };
+enum {
+    WEIR__WIDTH_LEAST = 3,
+    WEIR__WIDTH_BLOCK = 6, /* the widest in lines */
+    WEIR__WIDTH_MOST = 17,
+    WEIR__GENERATIONS = 15,
+    WEIR__TICKS_MOST = 65536 /* that a window may be cut into */
+};
 
 /* The chance that k cells are all running and at least `equal` of them show the same
  * tick, when a cell shows tick i with probability shares[i], independently. With the

@@ -45,7 +45,19 @@ static inline uint64_t value_at(const weir__window *f, uint64_t place) {
     return f->cells[place / 64] >> place % 64 & f->mask;
 }
 
+/* The same among values too many to count by. */
+static bool enough_fine_are_equal(const weir__window *f, const uint64_t *places) {
+    unsigned most = 0;
+    for (unsigned j = 0; j < f->k; j++) {
+        unsigned n = 0;
+        for (unsigned i = 0; i < f->k; i++) n += value_at(f, places[i]) == value_at(f, places[j]);
+        if (n > most) most = n;
+    }
+    return most >= f->equal;
+}
+
 static bool enough_are_equal(const weir__window *f, const uint64_t *places) {
+    if (f->fine) return enough_fine_are_equal(f, places);
     uint8_t times[WEIR__MARKS + 1] = {0};
     unsigned most = 0;
     for (unsigned j = 0; j < f->k; j++) {
@@ -55,9 +67,13 @@ static bool enough_are_equal(const weir__window *f, const uint64_t *places) {
     return most >= f->equal;
 }
 
-static inline bool is_known(const weir__window *f, const uint64_t *places, uint64_t running) {
+static inline bool is_known(const weir__window *f, const uint64_t *places, uint64_t running,
+                            uint64_t oldest) {
     uint64_t all = f->jumping ? running : 1;
-    if (f->jumping)
+    if (f->fine)
+        for (unsigned j = 0; j < f->k && all; j++)
+            all = weir__window_runs(f, value_at(f, places[j]), oldest);
+    else if (f->jumping)
         for (unsigned j = 0; j < f->k; j++) all &= f->cells[places[j] / 64] >> places[j] % 64;
     else
         for (unsigned j = 0; j < f->k; j++) all &= running >> value_at(f, places[j]);
@@ -71,7 +87,7 @@ static inline void set_generation(weir__window *f, const uint64_t *places, unsig
         added += ~(*word >> at) & 1;
         *word |= UINT64_C(1) << at;
     }
-    f->state.count[mark] += added;
+    f->count[mark] += added;
     f->state.live += added;
 }
 
@@ -89,15 +105,27 @@ static inline void set_timers(weir__window *f, const uint64_t *places, unsigned 
         ran |= (uint32_t)(running >> old & 1) << j;
     }
     uint64_t awakened = k - (unsigned)__builtin_popcount(ran);
-    for (; ran; ran &= ran - 1) f->state.count[before[__builtin_ctz(ran)] - 1]--;
-    f->state.count[mark] += k;
+    for (; ran; ran &= ran - 1) f->count[before[__builtin_ctz(ran)] - 1]--;
+    f->count[mark] += k;
     f->state.live += awakened;
     f->state.idle -= awakened - empty;
+}
+
+static inline void set_fine(weir__window *f, const uint64_t *places, unsigned k, unsigned mark) {
+    for (unsigned j = 0; j < k; j++) {
+        uint64_t *word = &f->cells[places[j] / 64], old = value_at(f, places[j]);
+        bool ran = weir__window_runs(f, old, f->state.oldest);
+        *word ^= (old ^ (mark + 1)) << places[j] % 64;
+        f->count[mark]++;
+        if (ran) f->count[old - 1]--;
+        else f->state.live++, f->state.idle -= old != 0;
+    }
 }
 
 static inline void remember(weir__window *f, const uint64_t *places) {
     unsigned mark = weir__window_mark(f, f->state.newest);
     if (f->jumping) set_generation(f, places, mark);
+    else if (f->fine) set_fine(f, places, f->k, mark);
     else set_timers(f, places, f->k, mark);
     for (unsigned j = 0; j < (f->block ? 1 : f->k); j++) weir__window_touch(f, places[j] / 64);
     if (weir__window_has_too_much(f, mark)) weir__window_make_room(f);
@@ -105,7 +133,7 @@ static inline void remember(weir__window *f, const uint64_t *places) {
 
 static inline bool offer_one(weir__window *f, const uint64_t *places, uint64_t at) {
     weir__window_pass_time(f, at);
-    bool known = is_known(f, places, f->state.running);
+    bool known = is_known(f, places, f->state.running, f->state.oldest);
     if (!known || f->renew) remember(f, places);
     return known;
 }
@@ -154,7 +182,7 @@ typedef struct {
 /* After the counts were changed: a key adds at most k cells. */
 static void go_on(const weir__window *f, timer_run *run) {
     unsigned mark = weir__window_mark(f, f->state.newest);
-    uint64_t count = f->state.count[mark], live = f->state.live;
+    uint64_t count = f->count[mark], live = f->state.live;
     uint64_t ends = count < f->early ? f->early - 1 - count : 0,
              fits = live < f->limit ? f->limit - live : 0;
     run->value = mark + 1;
@@ -176,11 +204,11 @@ static __attribute__((noinline)) void settle(weir__window *f, timer_run *run) {
         const uint16_t *of = times[mark + 1];
         uint64_t n = (uint64_t)of[0] + of[1] + of[2] + of[3];
         bool runs = f->state.running & weir__window_running_bit(f, mark);
-        f->state.count[mark] -= runs ? n : 0;
+        f->count[mark] -= runs ? n : 0;
         f->state.idle -= runs ? 0 : n;
         ran += runs ? n : 0;
     }
-    f->state.count[run->value - 1] += set;
+    f->count[run->value - 1] += set;
     f->state.live += set - ran;
     run->keys = 0;
     run->lost = 0;
@@ -295,7 +323,7 @@ HOT bool offer_generations(weir__window *f, key_line key, const over_rule *rule,
     uint64_t n = cells_in(new_low, new_high, rule, GENERATIONS, width);
     store_half(key.line, low | new_low);
     store_half(key.line + HALF_WORDS, high | new_high);
-    f->state.count[rule->newest] += n;
+    f->count[rule->newest] += n;
     f->state.live += n;
     weir__window_touch(f, (uint64_t)(key.line - f->cells));
     if (weir__window_has_too_much(f, rule->newest)) weir__window_make_room(f);
@@ -497,7 +525,8 @@ static bool test_one(const weir__window *f, const weir_batch *batch, size_t i,
                      const uint64_t *places, int64_t now) {
     uint64_t at =
         f->is_time ? weir__window_instant(weir__batch_time(batch, i, now)) : f->state.records + 1;
-    return f->state.started && is_known(f, places, weir__window_running_at(f, at));
+    uint64_t running, oldest = weir__window_oldest_at(f, at, &running);
+    return f->state.started && is_known(f, places, running, oldest);
 }
 
 size_t weir__window_test_keys(const weir_filter *base, const weir_batch *batch,
@@ -541,12 +570,14 @@ static void places_advance(weir_filter *base, const weir_batch *batch, size_t i,
 
 static bool place_is_on(const weir_filter *base, uint64_t place) {
     const weir__window *f = (const weir__window *)base;
-    return f->state.running >> value_at(f, place) & 1;
+    return weir__window_runs(f, value_at(f, place), f->state.oldest);
 }
 
 static void place_switch_on(weir_filter *base, uint64_t place) {
     weir__window *f = (weir__window *)base;
-    set_timers(f, &place, 1, weir__window_mark(f, f->state.newest));
+    unsigned mark = weir__window_mark(f, f->state.newest);
+    if (f->fine) set_fine(f, &place, 1, mark);
+    else set_timers(f, &place, 1, mark);
     weir__window_touch(f, place / 64);
 }
 
@@ -563,7 +594,7 @@ static void places_switch_off(weir_filter *base, uint64_t first, uint64_t end) {
         for (unsigned i = 0; i < f->a_word; i++) {
             uint64_t place = word * 64 + i * f->width, value = value_at(f, place);
             if (place < first || place >= end || value == 0) continue;
-            if (f->state.running >> value & 1) f->state.count[value - 1]--, f->state.live--;
+            if (place_is_on(base, place)) f->count[value - 1]--, f->state.live--;
             else f->state.idle--;
             f->cells[word] ^= value << place % 64;
         }

@@ -48,12 +48,12 @@ unsigned weir__window_marks(bool jumping, unsigned width) {
 
 unsigned weir__window_ticks(bool jumping, bool block, unsigned width) {
     unsigned marks = weir__window_marks(jumping, width);
-    if (!jumping) return marks - marks / 3;
+    if (!jumping) return marks - marks / (width > WEIR__WIDTH_BLOCK ? 8 : 3);
     return marks - (block && width >= 8 ? width / 4 : 1);
 }
 
 unsigned weir__window_width(bool jumping, bool block, uint64_t ticks) {
-    unsigned most = jumping ? WEIR__GENERATIONS + 1 : WEIR__WIDTH_MOST;
+    unsigned most = jumping ? WEIR__GENERATIONS + 1 : block ? WEIR__WIDTH_BLOCK : WEIR__WIDTH_MOST;
     for (unsigned width = WEIR__WIDTH_LEAST; width <= most; width++)
         if (weir__window_ticks(jumping, block, width) >= ticks) return width;
     return 0;

@@ -8,10 +8,10 @@
 static void forget_oldest(weir__window *f) {
     unsigned mark = weir__window_mark(f, f->state.oldest++);
     f->state.running &= ~weir__window_running_bit(f, mark);
-    f->state.live -= f->state.count[mark];
-    f->state.idle += f->state.count[mark];
-    f->state.count[mark] = 0;
-    f->state.ended[mark] = f->state.visits;
+    f->state.live -= f->count[mark];
+    f->state.idle += f->count[mark];
+    f->count[mark] = 0;
+    f->ended[mark] = f->state.visits;
 }
 
 #if defined(__x86_64__)
@@ -106,7 +106,7 @@ void weir__window_sweep(weir__window *f, uint64_t visits) {
 static uint64_t plus(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
 static void foresee(weir__window *f) {
-    uint64_t began = f->state.began[weir__window_mark(f, f->state.oldest)];
+    uint64_t began = f->began[weir__window_mark(f, f->state.oldest)];
     uint64_t expiry = plus(plus(began, f->length), 1);
     f->state.event = expiry < f->state.tick_end ? expiry : f->state.tick_end;
 }
@@ -123,22 +123,22 @@ static void settle_sweep(weir__window *f) {
 /* A tick begins, with a mark that no cell bears. */
 static void begin_tick(weir__window *f, uint64_t began) {
     bool none = f->state.newest < f->state.oldest;
-    if (none || f->state.count[weir__window_mark(f, f->state.newest)]) {
+    if (none || f->count[weir__window_mark(f, f->state.newest)]) {
         settle_sweep(f);
         uint64_t next = f->state.newest + 1;
         if (next - f->state.oldest >= f->running_most) forget_oldest(f), f->state.cut++;
-        uint64_t visits = f->state.visits - f->state.ended[weir__window_mark(f, next)];
+        uint64_t visits = f->state.visits - f->ended[weir__window_mark(f, next)];
         if (visits < f->blocks) weir__window_sweep(f, f->blocks - visits);
         f->state.newest = next;
     }
     unsigned mark = weir__window_mark(f, f->state.newest);
     f->state.running |= weir__window_running_bit(f, mark);
-    f->state.began[mark] = began;
+    f->began[mark] = began;
 }
 
 void weir__window_go_on_to(weir__window *f, uint64_t at) {
     while (f->state.oldest <= f->state.newest &&
-           at - f->state.began[weir__window_mark(f, f->state.oldest)] > f->length)
+           at - f->began[weir__window_mark(f, f->state.oldest)] > f->length)
         forget_oldest(f);
     if (!f->state.started || at >= f->state.tick_end) {
         uint64_t began = at - at % f->tick;
@@ -150,23 +150,23 @@ void weir__window_go_on_to(weir__window *f, uint64_t at) {
 }
 
 void weir__window_make_room(weir__window *f) {
-    if (f->state.count[weir__window_mark(f, f->state.newest)] >= f->early)
-        begin_tick(f, f->state.latest);
+    if (f->count[weir__window_mark(f, f->state.newest)] >= f->early) begin_tick(f, f->state.latest);
     while (!f->jumping && f->state.live > f->limit && f->state.oldest < f->state.newest)
         forget_oldest(f), f->state.cut++;
     foresee(f);
 }
 
-uint64_t weir__window_running_at(const weir__window *f, uint64_t at) {
-    uint64_t running = f->state.running, oldest = f->state.oldest;
-    if (!f->state.started || at < f->state.event) return running;
+uint64_t weir__window_oldest_at(const weir__window *f, uint64_t at, uint64_t *running) {
+    uint64_t oldest = f->state.oldest;
+    *running = f->state.running;
+    if (!f->state.started || at < f->state.event) return oldest;
     for (; oldest <= f->state.newest; oldest++) {
         unsigned mark = weir__window_mark(f, oldest);
-        bool over = at - f->state.began[mark] > f->length;
+        bool over = at - f->began[mark] > f->length;
         bool crowded = at >= f->state.tick_end && f->state.newest + 1 - oldest >= f->running_most &&
-                       f->state.count[weir__window_mark(f, f->state.newest)];
+                       f->count[weir__window_mark(f, f->state.newest)];
         if (!over && !crowded) break;
-        running &= ~weir__window_running_bit(f, mark);
+        *running &= ~weir__window_running_bit(f, mark);
     }
-    return running;
+    return oldest;
 }

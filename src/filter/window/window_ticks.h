@@ -14,6 +14,10 @@
  * step, after which everything before it is over.
  * The sweep is paced so that the visits seldom lack: a mark lies idle for S - R ticks.
  *
+ * Timers of up to 6 bits have up to 63 marks; the state has a word for each, and a word of
+ * bits for those that run. Wider ones (fine) have their words in the map, after the cells; they
+ * run if they lie between the oldest and the newest.
+ *
  * A tick also ends early when its cells are 2/R of what may run (jumping: when the
  * generation is full), so that there is always something older to forget than what has
  * just come.
@@ -42,6 +46,8 @@ typedef struct {
     uint64_t early;                            /* cells in a tick that end it */
     uint64_t quota;                            /* blocks to sweep in each tick */
     uint64_t *cells, *dirty;                   /* in the map; a bit of dirty for each block */
+    bool fine;                                 /* more marks than the state has room for */
+    uint64_t *began, *ended, *count;           /* by mark: in the state, or (fine) in the map: */
     line_plan plan;                            /* block: how a key's cells are found, */
     unsigned rounds;                           /* in so many rounds of the words of a line, */
     uint64_t last_round[2 * WEIR__LINE_WORDS]; /* the mask in those of the last, twice over */
@@ -59,7 +65,7 @@ typedef struct {
         uint64_t visits;             /* to blocks, by the sweep */
         uint64_t due;                /* how many there are to be at the end of this tick */
         uint64_t pace, keys;         /* blocks to visit at a time; keys in this tick */
-        uint64_t began[WEIR__MARKS]; /* by mark: when its tick began */
+        uint64_t began[WEIR__MARKS]; /* when its tick began */
         uint64_t ended[WEIR__MARKS]; /* how many visits there had been at its end */
         uint64_t count[WEIR__MARKS]; /* cells, if it runs */
     } state;
@@ -69,9 +75,18 @@ static inline unsigned weir__window_mark(const weir__window *f, uint64_t tick) {
     return (unsigned)(tick % f->marks);
 }
 
-/* A mark among the running ones. */
+/* A mark among the running ones; fine ticks are too many for bits of a word. */
 static inline uint64_t weir__window_running_bit(const weir__window *f, unsigned mark) {
+    if (f->fine) return 0;
     return f->jumping ? UINT64_C(1) << mark : UINT64_C(2) << mark;
+}
+
+/* Whether a timer of this value runs, when the ticks from `oldest` on do. */
+static inline bool weir__window_runs(const weir__window *f, uint64_t value, uint64_t oldest) {
+    if (value == 0 || oldest > f->state.newest) return false;
+    uint64_t first = oldest % f->marks, mark = value - 1;
+    uint64_t after = mark >= first ? mark - first : mark + f->marks - first;
+    return after <= f->state.newest - oldest;
 }
 
 /* Something was set in the block of this word. */
@@ -94,8 +109,8 @@ void weir__window_sweep(weir__window *f, uint64_t visits);
 /* Forget what has become too much with the last key. */
 void weir__window_make_room(weir__window *f);
 
-/* Which ticks would run at a time to come. */
-uint64_t weir__window_running_at(const weir__window *f, uint64_t at);
+/* Which ticks would run at a time to come: from which on, and as bits of `running`. */
+uint64_t weir__window_oldest_at(const weir__window *f, uint64_t at, uint64_t *running);
 
 static inline bool weir__window_has_too_much(const weir__window *f, unsigned mark) {
     return f->state.count[mark] >= f->early || (!f->jumping && f->state.live > f->limit);

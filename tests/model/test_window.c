@@ -246,6 +246,24 @@ static void window_is_exact(const char *spec, uint64_t keys) {
     weir_filter_free(f);
 }
 
+/* The same for a window of time, alone and in other filters: 1,000 ns, some keys at once. */
+static void clock_is_exact(const char *spec) {
+    enum { DOMAIN = 1500, LENGTH_NS = 1000 };
+    weir_filter *f = make_filter(spec);
+    int64_t last[DOMAIN] = {0}, at = 1;
+    unsigned seen = 0;
+    for (uint64_t i = 1; i <= 30000; i++) {
+        uint64_t key = test_word(4, i) % DOMAIN;
+        at += (int64_t)(test_word(6, i) % 3);
+        bool known = last[key] && at - last[key] <= LENGTH_NS;
+        if (offer_at(f, test_word(5, key), at) != known) fail_msg("%s: key %zu", spec, (size_t)i);
+        if (!known) last[key] = at;
+        seen += known;
+    }
+    assert_true(seen > 5000);
+    weir_filter_free(f);
+}
+
 static void windows_are_exact_while_they_fit(void **state) {
     (void)state;
     window_is_exact("window:memory=1M,seed=1,length=100", 100000);
@@ -255,6 +273,10 @@ static void windows_are_exact_while_they_fit(void **state) {
     window_is_exact("window:memory=64M,seed=1,length=65535,tick=1", 300000);
     weir_filter *f = make_filter("window:memory=64M,seed=1,length=65536,tick=1");
     weir_filter_free(f);
+    clock_is_exact("window:memory=1M,seed=1,length=1us,tick=1ns");
+    clock_is_exact("growing:memory=4M,seed=1,of=(window:length=1us,tick=1ns)");
+    clock_is_exact("horizontal:memory=4M,seed=1,slices=4,of=(window:length=1us,tick=1ns)");
+    clock_is_exact("vertical:memory=4M,seed=1,slices=4,of=(window:length=1us,tick=1ns)");
 }
 
 /* --- no old cell is taken for a running one -------------------------------------------- */
@@ -494,11 +516,6 @@ static void forms_behave(void **state) {
         expect_survives(forms[i]);
         expect_details(forms[i], 8);
     }
-    static const char *const around[] = {
-        "growing:memory=256K,fpr=1%,seed=1,of=(window:length=1h,tick=10s)",
-        "vertical:memory=256K,fpr=1%,seed=1,slices=4,of=(window:length=3000,tick=10)",
-        "horizontal:memory=256K,fpr=1%,seed=1,slices=4,of=(window:length=1h,tick=10s)"};
-    for (size_t i = 0; i < sizeof around / sizeof *around; i++) expect_survives(around[i]);
 }
 
 /* Batches of all sizes on each kind of processor, against keys one by one: the verdicts, the

@@ -79,7 +79,7 @@ extern "C" {
     X(WEIR_ERR_RANGE, 3, "a value is out of range")                                                \
     X(WEIR_ERR_IO, 4, "reading or writing failed")                                                 \
     X(WEIR_ERR_CORRUPT, 5, "the snapshot is damaged")                                              \
-    X(WEIR_ERR_VERSION, 6, "the snapshot was written by a newer version")                          \
+    X(WEIR_ERR_VERSION, 6, "the snapshot was written by another version")                          \
     X(WEIR_ERR_MISMATCH, 7, "the objects do not fit together")                                     \
     X(WEIR_ERR_UNSUPPORTED, 8, "this filter cannot do that")
 
@@ -131,6 +131,21 @@ typedef enum {
  * Fails with WEIR_ERR_SPEC or WEIR_ERR_RANGE (err->offset points into the
  * spec) or WEIR_ERR_MEMORY; *out is then NULL. */
 WEIR_API weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err);
+
+/* Where an object gets its memory from: `take` returns that many zeroed bytes, aligned for any
+ * type, or NULL; `give` gets one of them back. Each may be called from any thread that uses or
+ * frees the object. */
+typedef struct {
+    void *(*take)(void *context, size_t bytes);
+    void (*give)(void *context, void *memory);
+    void *context;
+} weir_allocator;
+
+/* As weir_filter_new(), and all memory that the filter holds comes from `allocator`, which is
+ * copied (NULL: from the system): what is taken stays within memory= and the tables that
+ * weir_filter_info counts, plus at most 64 bytes where `take` does not align to that. */
+WEIR_API weir_status weir_filter_new_with(weir_filter **out, const char *spec,
+                                          const weir_allocator *allocator, weir_error *err);
 
 /* NULL is allowed. */
 WEIR_API void weir_filter_free(weir_filter *filter);
@@ -233,9 +248,37 @@ WEIR_API weir_status weir_filter_remove_batch(weir_filter *filter, const weir_ba
 WEIR_API weir_status weir_filter_save(const weir_filter *filter, const char *path, weir_error *err);
 
 /* Load what weir_filter_save() wrote. Every byte is checked before anything is
- * trusted: fails with WEIR_ERR_IO, WEIR_ERR_CORRUPT, WEIR_ERR_VERSION,
- * WEIR_ERR_MISMATCH (it holds something else) or WEIR_ERR_MEMORY, and *out is then NULL. */
+ * trusted. Fails, and *out is then NULL, with
+ *   WEIR_ERR_IO        it cannot be opened or read, or is no regular file
+ *   WEIR_ERR_CORRUPT   it is damaged, or no snapshot
+ *   WEIR_ERR_VERSION   it was written by a newer weir, or by an older one that laid out this
+ *                      kind of filter in another way
+ *   WEIR_ERR_MISMATCH  it holds something else, or was made with another hash function
+ *   WEIR_ERR_MEMORY */
 WEIR_API weir_status weir_filter_load(weir_filter **out, const char *path, weir_error *err);
+
+/* The same bytes to and from functions of the caller. `write` takes all of the bytes or
+ * returns false; `read` returns how many bytes it gave, 1 to `length`, 0 at the end and -1
+ * after a failure. Either failure is WEIR_ERR_IO; the other statuses are those of
+ * weir_filter_save() and weir_filter_load(). allocator: as in weir_filter_new_with(). */
+typedef bool weir_write_fn(void *context, const void *bytes, size_t length);
+typedef int64_t weir_read_fn(void *context, void *bytes, size_t length);
+WEIR_API weir_status weir_filter_save_to(const weir_filter *filter, weir_write_fn *write,
+                                         void *context, weir_error *err);
+WEIR_API weir_status weir_filter_load_from(weir_filter **out, weir_read_fn *read, void *context,
+                                           const weir_allocator *allocator, weir_error *err);
+
+/* The same bytes in memory. *length is how many there are; if that is more than `size`,
+ * WEIR_ERR_RANGE, and what is in buffer means nothing. Loading has the statuses of
+ * weir_filter_load() but WEIR_ERR_IO. */
+WEIR_API weir_status weir_filter_save_bytes(const weir_filter *filter, void *buffer, size_t size,
+                                            size_t *length, weir_error *err);
+WEIR_API weir_status weir_filter_load_bytes(weir_filter **out, const void *bytes, size_t length,
+                                            const weir_allocator *allocator, weir_error *err);
+
+/* A second filter that knows what this one knows. Fails with WEIR_ERR_MEMORY. */
+WEIR_API weir_status weir_filter_clone(weir_filter **out, const weir_filter *filter,
+                                       const weir_allocator *allocator, weir_error *err);
 
 /* Make `into` know what both know. They must have the same spec and seed
  * (WEIR_ERR_MISMATCH), and the filter must be one that can be merged
@@ -390,8 +433,17 @@ WEIR_API weir_status weir_snapshot_put_note(weir_snapshot *snapshot, const char 
 WEIR_API weir_status weir_snapshot_write(const weir_snapshot *snapshot, const char *path,
                                          weir_error *err);
 
-/* Read and check all of a file. */
+WEIR_API weir_status weir_snapshot_write_to(const weir_snapshot *snapshot, weir_write_fn *write,
+                                            void *context, weir_error *err);
+
+/* Read and check all of a file, of what a function gives, of bytes in memory. The statuses are
+ * those of weir_filter_load(). allocator: for the filters and sketches; audits, notes
+ * and the snapshot itself come from the system. */
 WEIR_API weir_status weir_snapshot_read(weir_snapshot **out, const char *path, weir_error *err);
+WEIR_API weir_status weir_snapshot_read_from(weir_snapshot **out, weir_read_fn *read, void *context,
+                                             const weir_allocator *allocator, weir_error *err);
+WEIR_API weir_status weir_snapshot_read_bytes(weir_snapshot **out, const void *bytes, size_t length,
+                                              const weir_allocator *allocator, weir_error *err);
 
 /* Take a part out of a snapshot that was read: it is the caller's then. NULL
  * if there is none of that name and kind, or it was taken before. */
@@ -819,6 +871,8 @@ WEIR_API const char *weir_nearest(const char *word, const char *names, char *buf
 typedef struct weir_sketch weir_sketch;
 
 WEIR_API weir_status weir_sketch_new(weir_sketch **out, const char *spec, weir_error *err);
+WEIR_API weir_status weir_sketch_new_with(weir_sketch **out, const char *spec,
+                                          const weir_allocator *allocator, weir_error *err);
 WEIR_API void weir_sketch_free(weir_sketch *sketch); /* NULL is allowed */
 WEIR_API void weir_sketch_clear(weir_sketch *sketch);
 
@@ -963,6 +1017,16 @@ WEIR_API weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *fro
 /* As for filters. */
 WEIR_API weir_status weir_sketch_save(const weir_sketch *sketch, const char *path, weir_error *err);
 WEIR_API weir_status weir_sketch_load(weir_sketch **out, const char *path, weir_error *err);
+WEIR_API weir_status weir_sketch_save_to(const weir_sketch *sketch, weir_write_fn *write,
+                                         void *context, weir_error *err);
+WEIR_API weir_status weir_sketch_load_from(weir_sketch **out, weir_read_fn *read, void *context,
+                                           const weir_allocator *allocator, weir_error *err);
+WEIR_API weir_status weir_sketch_save_bytes(const weir_sketch *sketch, void *buffer, size_t size,
+                                            size_t *length, weir_error *err);
+WEIR_API weir_status weir_sketch_load_bytes(weir_sketch **out, const void *bytes, size_t length,
+                                            const weir_allocator *allocator, weir_error *err);
+WEIR_API weir_status weir_sketch_clone(weir_sketch **out, const weir_sketch *sketch,
+                                       const weir_allocator *allocator, weir_error *err);
 WEIR_API weir_status weir_snapshot_put_sketch(weir_snapshot *snapshot, const char *name,
                                               const weir_sketch *sketch, weir_error *err);
 WEIR_API weir_sketch *weir_snapshot_take_sketch(weir_snapshot *snapshot, const char *name);

@@ -24,7 +24,8 @@ typedef struct {
 typedef struct {
     const char *name; /* "filter" */
     uint32_t number;  /* kind of part in a snapshot file */
-    weir_status (*make)(void **out, const char *spec, weir_error *err);
+    weir_status (*make)(void **out, const char *spec, const weir_allocator *allocator,
+                        weir_error *err);
     size_t (*spec)(const void *object, char *buffer, size_t size);
     void (*image)(const void *object, weir__image *image);
 
@@ -32,6 +33,11 @@ typedef struct {
      * make a later call go wrong. */
     weir_status (*check)(const void *object, weir_error *err);
     void (*free)(void *object);
+
+    /* Optional, for objects that keep elsewhere what belongs into their cells: `bytes` is a
+     * copy of `length` cells from `at` on, write it there. */
+    void (*pack)(const void *object, uint64_t at, uint8_t *bytes, size_t length);
+    bool (*packs)(const void *object); /* it has anything to pack */
 
     /* Optional, for cells whose size follows from the words and not from the
      * spec: the words were filled in, make room for the cells. */

@@ -18,11 +18,13 @@
 #include "core/error.h"
 
 #define HUGE_PAGE ((uint64_t)2 << 20)
+#define SMALL_PAGE ((uint64_t)4096)
+#define CACHE_LINE 64
 
 static uint64_t round_up(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 static uint64_t mapped_size(uint64_t bytes) {
-    return round_up(bytes, bytes >= HUGE_PAGE ? HUGE_PAGE : 4096);
+    return round_up(bytes, bytes >= HUGE_PAGE ? HUGE_PAGE : SMALL_PAGE);
 }
 
 /* The limit of this process's control group (version 2), or all ones. */
@@ -62,7 +64,7 @@ weir_status weir__map(void **out, uint64_t bytes, weir_error *err) {
                           "memory of %s is more than this machine has (%s); ask for less",
                           weir_print_size(wanted, bytes), weir_print_size(has, machine));
     uint64_t size = mapped_size(bytes);
-    void *memory = map_aligned(size, size >= HUGE_PAGE ? HUGE_PAGE : 4096);
+    void *memory = map_aligned(size, size >= HUGE_PAGE ? HUGE_PAGE : SMALL_PAGE);
     if (!memory)
         return weir__fail(err, WEIR_ERR_MEMORY, -1, "cannot get %s of memory: %s",
                           weir_print_size(wanted, bytes), strerror(errno));
@@ -76,6 +78,66 @@ void weir__unmap(void *memory, uint64_t bytes) {
 }
 
 void weir__map_clear(void *memory, uint64_t bytes) {
-    if (bytes < HUGE_PAGE || madvise(memory, mapped_size(bytes), MADV_DONTNEED) != 0)
+    uint8_t *at = memory;
+    uint64_t before = round_up((uintptr_t)at, SMALL_PAGE) - (uintptr_t)at;
+    uint64_t whole = bytes > before ? (bytes - before) / SMALL_PAGE * SMALL_PAGE : 0;
+    if (bytes < HUGE_PAGE || madvise(at + before, whole, MADV_DONTNEED) != 0) {
         memset(memory, 0, bytes);
+        return;
+    }
+    memset(at, 0, before);
+    memset(at + before + whole, 0, bytes - before - whole);
+}
+
+/* ---- of an allocator ---- */
+
+void *weir__alloc(const weir_allocator *from, size_t bytes) {
+    return from->take ? from->take(from->context, bytes ? bytes : 1) : calloc(1, bytes ? bytes : 1);
+}
+
+void weir__free(const weir_allocator *from, void *memory) {
+    if (!from->take) free(memory);
+    else if (memory) from->give(from->context, memory);
+}
+
+char *weir__alloc_text(const weir_allocator *from, const char *text, size_t length) {
+    char *copy = weir__alloc(from, length + 1);
+    if (copy) memcpy(copy, text, length);
+    return copy;
+}
+
+/* Allocators round sizes up, some by a quarter, so `bytes` are asked for as they are; only if
+ * what comes is not aligned, a little more. */
+static uint8_t *take_aligned(const weir_allocator *from, uint64_t bytes, void **base) {
+    *base = weir__alloc(from, bytes);
+    if (!*base || (uintptr_t)*base % CACHE_LINE == 0) return *base;
+    weir__free(from, *base);
+    *base = weir__alloc(from, bytes + CACHE_LINE);
+    return *base ? (uint8_t *)*base + (CACHE_LINE - (uintptr_t)*base % CACHE_LINE) % CACHE_LINE
+                 : NULL;
+}
+
+weir_status weir__cells_new(const weir_allocator *from, uint64_t bytes, uint8_t **cells,
+                            void **base, weir_error *err) {
+    *cells = NULL;
+    if (!from->take) {
+        weir_status status = weir__map(base, bytes, err);
+        *cells = *base;
+        return status;
+    }
+    char wanted[32];
+    *cells = take_aligned(from, bytes, base);
+    return *cells ? WEIR_OK
+                  : weir__fail(err, WEIR_ERR_MEMORY, -1, "cannot get %s of memory; ask for less",
+                               weir_print_size(wanted, bytes));
+}
+
+void weir__cells_free(const weir_allocator *from, void *base, uint64_t bytes) {
+    if (from->take) weir__free(from, base);
+    else weir__unmap(base, bytes);
+}
+
+void weir__cells_clear(const weir_allocator *from, uint8_t *cells, uint64_t bytes) {
+    if (from->take) memset(cells, 0, bytes);
+    else weir__map_clear(cells, bytes);
 }

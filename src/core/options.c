@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
+
 #define COUNT_EXAMPLE 10e6 /* that which the parser of counts gives */
 
 /* A spec being read. */
@@ -138,8 +140,8 @@ static weir_status read_nested(spec_reader *r, const weir_option *o, const char 
         return weir__fail(r->err, WEIR_ERR_SPEC, offset,
                           "%s takes a spec in parentheses, such as %s=(bloom:fpr=1%%)", o->name,
                           o->name);
-    free(value->text); /* the default's */
-    value->text = strndup(text + 1, length - 2);
+    weir__free(&r->tables->allocator, value->text); /* the default's */
+    value->text = weir__alloc_text(&r->tables->allocator, text + 1, length - 2);
     return value->text ? WEIR_OK : weir__fail(r->err, WEIR_ERR_MEMORY, -1, "out of memory");
 }
 
@@ -256,9 +258,9 @@ weir_status weir__spec_read(const weir__tables *tables, const char *spec, weir__
     return status;
 }
 
-void weir__values_free(weir__value *values) {
+void weir__values_free(const weir_allocator *from, weir__value *values) {
     for (size_t i = 0; i < WEIR__OPTIONS_MAX; i++) {
-        free(values[i].text);
+        weir__free(from, values[i].text);
         values[i].text = NULL;
     }
 }

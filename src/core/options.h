@@ -38,6 +38,7 @@ typedef struct {
     const char *family; /* "filter", for messages */
     const char *name;   /* of the kind */
     const weir_option *common, *own;
+    weir_allocator allocator; /* of the texts of values; all NULL: calloc() */
 } weir__tables;
 
 /* Option `place`; its name is NULL past the last. */
@@ -54,10 +55,10 @@ weir_status weir__unknown(weir_error *err, int64_t offset, const char *what, con
                           const char *names);
 
 /* Fill in values[WEIR__OPTIONS_MAX], zeroed before: defaults, then what the
- * spec says. On failure too they are to be freed. */
+ * spec says. On failure too they are to be freed, with the tables' allocator. */
 weir_status weir__spec_read(const weir__tables *tables, const char *spec, weir__value *values,
                             weir_error *err);
-void weir__values_free(weir__value *values);
+void weir__values_free(const weir_allocator *from, weir__value *values);
 
 /* The full spec: every option that was given, resolved or has a default, but for
  * implied ones; the text makes the same values again. As snprintf(). */

@@ -31,7 +31,10 @@ const weir_kind *weir_filter_kind(size_t i) {
 /* ---- from a spec to a filter ---- */
 
 static weir__tables tables_of(const weir__filter_class *class) {
-    return (weir__tables){"filter", class->kind.name, common_options, class->kind.options};
+    return (weir__tables){.family = "filter",
+                          .name = class->kind.name,
+                          .common = common_options,
+                          .own = class->kind.options};
 }
 
 weir_status weir__filter_find(const char *spec, const weir__filter_class **class, weir_error *err) {
@@ -61,19 +64,21 @@ static weir_status resolve_seed(weir_filter *filter, weir_error *err) {
     return WEIR_OK;
 }
 
-weir_status weir__filter_new_in(weir_filter **out, const char *spec, uint8_t *memory,
-                                uint64_t bytes, weir_error *err) {
+static weir_status make(weir_filter **out, const char *spec, const weir_allocator *allocator,
+                        uint8_t *memory, uint64_t bytes, weir_error *err) {
     const weir__filter_class *class;
     *out = NULL;
     weir_status status = weir__filter_find(spec, &class, err);
     if (!class) return status == WEIR_OK ? WEIR_ERR_SPEC : status;
 
-    weir_filter *filter = calloc(1, class->size);
+    weir_filter *filter = weir__alloc(allocator, class->size);
     if (!filter) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     filter->class = class;
+    filter->allocator = *allocator;
     filter->cells = memory;
     filter->lent_bytes = bytes;
     weir__tables tables = tables_of(class);
+    tables.allocator = *allocator;
     status = weir__spec_read(&tables, spec, filter->values, err);
     if (status == WEIR_OK) status = resolve_seed(filter, err);
     if (status == WEIR_OK) status = class->create(filter, err);
@@ -86,8 +91,18 @@ weir_status weir__filter_new_in(weir_filter **out, const char *spec, uint8_t *me
     return WEIR_OK;
 }
 
+weir_status weir__filter_new_in(weir_filter **out, const char *spec, const weir_filter *owner,
+                                uint8_t *memory, uint64_t bytes, weir_error *err) {
+    return make(out, spec, &owner->allocator, memory, bytes, err);
+}
+
+weir_status weir_filter_new_with(weir_filter **out, const char *spec,
+                                 const weir_allocator *allocator, weir_error *err) {
+    return make(out, spec, allocator ? allocator : &(weir_allocator){0}, NULL, 0, err);
+}
+
 weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err) {
-    return weir__filter_new_in(out, spec, NULL, 0, err);
+    return weir_filter_new_with(out, spec, NULL, err);
 }
 
 weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *err) {
@@ -98,23 +113,21 @@ weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *er
                    : weir__fail(err, WEIR_ERR_MEMORY, -1,
                                 "a filter asks for %llu bytes of a share of %llu",
                                 (unsigned long long)bytes, (unsigned long long)filter->lent_bytes);
-    void *memory;
-    weir_status status = weir__map(&memory, bytes, err);
-    filter->cells = memory;
-    return status;
+    return weir__cells_new(&filter->allocator, bytes, &filter->cells, &filter->cells_base, err);
 }
 
 void weir_filter_free(weir_filter *filter) {
     if (!filter) return;
     if (filter->class->destroy) filter->class->destroy(filter);
-    if (!filter->lent_bytes) weir__unmap(filter->cells, filter->cells_bytes);
-    weir__values_free(filter->values);
-    free(filter);
+    weir_allocator allocator = filter->allocator;
+    if (filter->cells_base) weir__cells_free(&allocator, filter->cells_base, filter->cells_bytes);
+    weir__values_free(&allocator, filter->values);
+    weir__free(&allocator, filter);
 }
 
 void weir_filter_clear(weir_filter *filter) {
     if (filter->lent_bytes) memset(filter->cells, 0, filter->cells_bytes);
-    else weir__map_clear(filter->cells, filter->cells_bytes);
+    else weir__cells_clear(&filter->allocator, filter->cells, filter->cells_bytes);
     if (filter->class->clear) filter->class->clear(filter);
     memset(weir__filter_state(filter), 0, filter->class->state_words * sizeof(uint64_t));
     filter->offered = filter->seen = 0;
@@ -261,9 +274,10 @@ weir_status weir_filter_merge(weir_filter *into, const weir_filter *from, weir_e
 
 /* ---- for snapshots ---- */
 
-static weir_status make_any(void **out, const char *spec, weir_error *err) {
+static weir_status make_any(void **out, const char *spec, const weir_allocator *allocator,
+                            weir_error *err) {
     weir_filter *filter;
-    weir_status status = weir_filter_new(&filter, spec, err);
+    weir_status status = weir_filter_new_with(&filter, spec, allocator, err);
     *out = filter;
     return status;
 }
@@ -274,7 +288,6 @@ static size_t spec_of_any(const void *filter, char *buffer, size_t size) {
 
 static void image_of_any(const void *object, weir__image *image) {
     weir_filter *filter = (weir_filter *)(uintptr_t)object;
-    if (filter->class->pack) filter->class->pack(filter);
     *image = (weir__image){
         .probe = weir_filter_hash(filter, "weir", 4),
         .totals = {&filter->offered, &filter->seen},
@@ -298,6 +311,14 @@ static weir_status check_any(const void *filter, weir_error *err) {
 
 static void free_any(void *filter) { weir_filter_free(filter); }
 
+static bool packs_any(const void *filter) {
+    return ((const weir_filter *)filter)->class->pack != NULL;
+}
+
+static void pack_any(const void *filter, uint64_t at, uint8_t *bytes, size_t length) {
+    ((const weir_filter *)filter)->class->pack(filter, at, bytes, length);
+}
+
 const weir__family weir__filter_family = {
     .name = "filter",
     .number = 1,
@@ -306,4 +327,6 @@ const weir__family weir__filter_family = {
     .image = image_of_any,
     .check = check_any,
     .free = free_any,
+    .pack = pack_any,
+    .packs = packs_any,
 };

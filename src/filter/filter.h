@@ -48,7 +48,9 @@ struct weir_filter {
     const struct weir__filter_class *class;
     weir__value values[WEIR__OPTIONS_MAX];
     weir__hasher hasher;
+    weir_allocator allocator; /* of all that it holds; all NULL: the system's */
     uint8_t *cells;
+    void *cells_base;     /* what was allocated for them */
     uint64_t cells_bytes; /* what the filter asked for */
     uint64_t lent_bytes;  /* the cells are so much of another filter's memory; 0: its own */
     bool windowed;        /* forgets by age; set by create() */
@@ -110,10 +112,10 @@ typedef struct weir__filter_class {
     const char *no_merge; /* why not, as the end of a sentence, when merge is NULL */
     weir_status (*check)(const weir_filter *filter, weir_error *err);
 
-    /* For filters made of filters; NULL otherwise. pack() brings the cells up to
-     * date before they are saved, and check() takes over what was loaded; clear()
-     * forgets what is not in the cells; destroy() frees it. */
-    void (*pack)(weir_filter *filter);
+    /* For filters made of filters; NULL otherwise. pack() writes what is kept elsewhere
+     * into a copy of `length` cells from `at` on, for saving, and check() takes over what was
+     * loaded; clear() forgets what is not in the cells; destroy() frees it. */
+    void (*pack)(const weir_filter *filter, uint64_t at, uint8_t *bytes, size_t length);
     void (*clear)(weir_filter *filter);
     void (*destroy)(weir_filter *filter);
     bool concurrent;                   /* offer and test may be called by several threads at once */
@@ -137,9 +139,9 @@ typedef struct weir__filter_class {
 /* The class that a spec names. */
 weir_status weir__filter_find(const char *spec, const weir__filter_class **class, weir_error *err);
 
-/* As weir_filter_new(), in zeroed memory of another filter. */
-weir_status weir__filter_new_in(weir_filter **out, const char *spec, uint8_t *memory,
-                                uint64_t bytes, weir_error *err);
+/* As weir_filter_new(), in zeroed memory of another filter and with its allocator. */
+weir_status weir__filter_new_in(weir_filter **out, const char *spec, const weir_filter *owner,
+                                uint8_t *memory, uint64_t bytes, weir_error *err);
 
 /* Map the cells: `bytes` must be at most the memory option. */
 weir_status weir__filter_map(weir_filter *filter, uint64_t bytes, weir_error *err);

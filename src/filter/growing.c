@@ -86,7 +86,8 @@ static weir_status try_inside(growing_filter *f, unsigned i, const char *text, b
                      (unsigned long long)weir__opt_whole(&f->base, WEIR__OPT_SEED));
     if (n >= (int)sizeof spec)
         return weir__fail(why, WEIR_ERR_SPEC, 0, "the spec in 'of' is too long");
-    return weir__filter_new_in(&f->inside[i], spec, f->base.cells + i * f->part, f->cells, why);
+    return weir__filter_new_in(&f->inside[i], spec, &f->base, f->base.cells + i * f->part, f->cells,
+                               why);
 }
 
 /* A filter whose every setting was given implies its rate, if nobody asked for another. */
@@ -224,7 +225,7 @@ static bool is_over(const growing_filter *f, unsigned part) {
 
 static void drop_oldest(growing_filter *f) {
     unsigned part = part_of(f, --f->state.count);
-    weir__map_clear(f->base.cells + part * f->part, f->part);
+    weir__cells_clear(&f->base.allocator, f->base.cells + part * f->part, f->part);
     restart(f->inside[part]);
 }
 

@@ -2397,7 +2397,7 @@ static weir_status check_lines(const recent_filter *f, uint64_t first, uint64_t 
 static weir_status check(const weir_filter *base, weir_error *err) {
     const recent_filter *f = (const recent_filter *)base;
     if (f->state.layout != LAYOUT)
-        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
+        return weir__fail(err, WEIR_ERR_VERSION, -1,
                           "its lines are written in another way than this version writes them; "
                           "make it again");
     if (f->base.windowed) return check_window(f, err);

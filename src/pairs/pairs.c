@@ -92,7 +92,8 @@ static const weir_option options[] = {
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
 static const weir_option no_options[] = {{NULL, 0, 0, 0, NULL, NULL, NULL}};
-static const weir__tables tables = {"summary", "pairs", no_options, options};
+static const weir__tables tables = {
+    .family = "summary", .name = "pairs", .common = no_options, .own = options};
 
 static const weir_kind kind = {
     .name = "pairs",
@@ -268,7 +269,7 @@ void weir_pairs_free(weir_pairs *p) {
     free(p->matrix);
     weir__unmap(p->cells, p->cells_bytes);
     weir__shape_release(&p->shape);
-    weir__values_free(p->values);
+    weir__values_free(&(weir_allocator){0}, p->values);
     free(p->bitmap);
     free(p->batch);
     free(p->words);
@@ -517,7 +518,10 @@ weir_status weir__pairs_settle(weir_pairs *p, weir_error *err) {
     return p->store ? weir__store_settle(p->store, weir__stream_lengths(p), err) : WEIR_OK;
 }
 
-static weir_status family_make(void **out, const char *spec, weir_error *err) {
+/* Pairs get their memory from the system. */
+static weir_status family_make(void **out, const char *spec, const weir_allocator *allocator,
+                               weir_error *err) {
+    (void)allocator;
     weir_pairs *p;
     weir_status status = weir_pairs_new(&p, spec, err);
     *out = p;

@@ -43,14 +43,14 @@ static weir_status create(weir_sketch *s, weir_error *err) {
     weir__sk_resolve(s, OPT_WIDTH, a->width);
     weir__sk_resolve(s, OPT_DEPTH, a->depth);
     a->polys = (a->width * a->depth + WEIR__FIELD_BITS - 1) / WEIR__FIELD_BITS;
-    a->poly = malloc(a->polys * sizeof *a->poly);
+    a->poly = weir__alloc(&s->allocator, a->polys * sizeof *a->poly);
     if (!a->poly) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     uint64_t rng = weir__sk_whole(s, WEIR__SK_SEED) ^ UINT64_C(0x616d73);
     for (uint64_t i = 0; i < a->polys; i++) a->poly[i] = weir__poly_draw(&rng);
     return weir__sketch_claim(s, 8 * a->width * a->depth, err);
 }
 
-static void close(weir_sketch *s) { free(((ams_sketch *)s)->poly); }
+static void close(weir_sketch *s) { weir__free(&s->allocator, ((ams_sketch *)s)->poly); }
 
 /* Sign bits of the counters from i on, as a fraction: the next is the highest. */
 static uint64_t signs_from(const ams_sketch *a, uint64_t hash, uint64_t i) {

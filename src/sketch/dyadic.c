@@ -131,7 +131,10 @@ static weir_status create(weir_sketch *s, weir_error *err) {
                              d->levels);
     uint64_t bytes = shape(d, width, depth, (weir__counter)weir__sk_whole(s, OPT_COUNTER));
     uint64_t rng = weir__sk_whole(s, WEIR__SK_SEED);
-    for (unsigned l = 0; l < d->levels; l++) weir__matrix_init(&d->level[l], weir__rng_next(&rng));
+    for (unsigned l = 0; l < d->levels; l++) {
+        weir__matrix_init(&d->level[l], weir__rng_next(&rng));
+        d->level[l].allocator = s->allocator;
+    }
     weir__sk_resolve(s, OPT_WIDTH, width);
     weir__sk_resolve(s, OPT_DEPTH, depth);
     return weir__sketch_claim(s, bytes, err);

@@ -39,6 +39,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/memory.h"
 #include "sketch/likely.h"
 #include "sketch/matrix.h"
 
@@ -169,7 +170,7 @@ static void find_medians(const weir__matrix *m, weir__row_view *v) {
 
 static weir_status refresh(weir__matrix *m, weir_error *err) {
     if (!m->view) {
-        m->view = calloc(1, sizeof *m->view);
+        m->view = weir__alloc(&m->allocator, sizeof *m->view);
         m->stale = true;
     }
     if (!m->view) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
@@ -182,7 +183,7 @@ static weir_status refresh(weir__matrix *m, weir_error *err) {
 }
 
 void weir__matrix_close(weir__matrix *m) {
-    free(m->view);
+    weir__free(&m->allocator, m->view);
     m->view = NULL;
 }
 

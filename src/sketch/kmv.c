@@ -47,12 +47,12 @@ static weir_status create(weir_sketch *s, weir_error *err) {
     else
         while ((double)v->slots * 2 <= cells) v->slots *= 2;
     v->k = v->slots / 2;
-    v->scratch = malloc(v->slots * sizeof *v->scratch);
+    v->scratch = weir__alloc(&s->allocator, v->slots * sizeof *v->scratch);
     if (!v->scratch) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     return weir__sketch_claim(s, 8 * v->slots, err);
 }
 
-static void close(weir_sketch *s) { free(((kmv_sketch *)s)->scratch); }
+static void close(weir_sketch *s) { weir__free(&s->allocator, ((kmv_sketch *)s)->scratch); }
 
 static bool below(const kmv_sketch *v, uint64_t hash) {
     return v->state.theta == 0 || hash < v->state.theta;

@@ -33,13 +33,14 @@ typedef struct {
 
     /* derived */
     weir__poly poly[WEIR__DEPTH_MOST];
-    unsigned each;        /* places from one value */
-    unsigned sub_bits;    /* block: log2 of a row's counters in a line */
-    uint64_t lines;       /* block */
-    bool two;             /* block: one value has too few bits for a line and its counters */
-    uint64_t room;        /* weight that surely fits before a counter could overflow */
-    uint64_t since_scan;  /* updates since `room` was found by looking at all counters */
-    weir__row_view *view; /* NULL or stale after an update */
+    unsigned each;            /* places from one value */
+    unsigned sub_bits;        /* block: log2 of a row's counters in a line */
+    uint64_t lines;           /* block */
+    bool two;                 /* block: one value has too few bits for a line and its counters */
+    uint64_t room;            /* weight that surely fits before a counter could overflow */
+    uint64_t since_scan;      /* updates since `room` was found by looking at all counters */
+    weir_allocator allocator; /* of the view */
+    weir__row_view *view;     /* NULL or stale after an update */
     bool stale;
 } weir__matrix;
 

@@ -72,6 +72,7 @@ weir_status weir__counting_plan(weir_sketch *s, uint64_t budget, weir_error *err
     weir__sk_resolve(s, WEIR__CO_WIDTH, m->width);
     weir__sk_resolve(s, WEIR__CO_DEPTH, m->depth);
     weir__matrix_init(m, weir__sk_whole(s, WEIR__SK_SEED));
+    m->allocator = s->allocator;
     return WEIR_OK;
 }
 

@@ -100,17 +100,17 @@ static weir_status make_inner(window_sketch *w, weir_error *err) {
     weir_error reason = {0};
     weir_status status = inner_spec(&w->base, spec, sizeof spec, err);
     if (status != WEIR_OK) return status;
-    status = weir__sketch_make(&w->pane, spec, &reason);
+    status = weir__sketch_make(&w->pane, spec, &w->base.allocator, &reason);
     if (status != WEIR_OK)
         return weir__fail(err, status, w->base.values[OPT_OF].offset, "of: %.300s", reason.message);
     status = refuse_inner(w, err);
     if (status != WEIR_OK) return status;
     weir_sketch_spec(w->pane, full, sizeof full);
-    status = weir_sketch_new(&w->view, full, err);
+    status = weir_sketch_new_with(&w->view, full, &w->base.allocator, err);
     if (status != WEIR_OK) return status;
-    char *text = strdup(full);
+    char *text = weir__alloc_text(&w->base.allocator, full, strlen(full));
     if (!text) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
-    free(w->base.values[OPT_OF].text);
+    weir__free(&w->base.allocator, w->base.values[OPT_OF].text);
     w->base.values[OPT_OF].text = text;
     return WEIR_OK;
 }

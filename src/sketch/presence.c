@@ -35,7 +35,7 @@ weir_status weir__common_by_union(weir_sketch *a, weir_sketch *b, weir_estimate 
     weir_sketch *both;
     weir_estimate in_a, in_b, in_both;
     weir_sketch_spec(a, spec, sizeof spec);
-    weir_status status = weir_sketch_new(&both, spec, err);
+    weir_status status = weir_sketch_new_with(&both, spec, &a->allocator, err);
     if (status != WEIR_OK) return status;
     status = weir_sketch_merge(both, a, err);
     if (status == WEIR_OK) status = weir_sketch_merge(both, b, err);

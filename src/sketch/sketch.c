@@ -65,7 +65,10 @@ uint32_t weir_sketch_kind_answers(size_t i) { return class_at(i) ? answers_of(cl
 /* ---- from a spec to a sketch ---- */
 
 static weir__tables tables_of(const weir__sketch_class *class) {
-    return (weir__tables){"sketch", class->kind.name, common_options, class->kind.options};
+    return (weir__tables){.family = "sketch",
+                          .name = class->kind.name,
+                          .common = common_options,
+                          .own = class->kind.options};
 }
 
 static weir_status find_class(const char *spec, const weir__sketch_class **class, weir_error *err) {
@@ -107,17 +110,20 @@ weir_status weir__sketch_claim(weir_sketch *s, uint64_t bytes, weir_error *err) 
     return WEIR_OK;
 }
 
-weir_status weir__sketch_make(weir_sketch **out, const char *spec, weir_error *err) {
+weir_status weir__sketch_make(weir_sketch **out, const char *spec, const weir_allocator *allocator,
+                              weir_error *err) {
     const weir__sketch_class *class;
     *out = NULL;
     weir_status status = find_class(spec, &class, err);
     if (!class) return status == WEIR_OK ? WEIR_ERR_SPEC : status;
-    weir_sketch *s = calloc(1, class->size);
+    weir_sketch *s = weir__alloc(allocator, class->size);
     if (!s) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     s->class = class;
+    s->allocator = *allocator;
     s->borrows = true;
     s->needs = class->needs;
     weir__tables tables = tables_of(class);
+    tables.allocator = *allocator;
     status = weir__spec_read(&tables, spec, s->values, err);
     if (status == WEIR_OK) status = resolve_seed(s, err);
     if (status == WEIR_OK) status = class->create(s, err);
@@ -129,35 +135,40 @@ weir_status weir__sketch_make(weir_sketch **out, const char *spec, weir_error *e
     return WEIR_OK;
 }
 
-weir_status weir_sketch_new(weir_sketch **out, const char *spec, weir_error *err) {
-    void *cells;
-    weir_status status = weir__sketch_make(out, spec, err);
+weir_status weir_sketch_new_with(weir_sketch **out, const char *spec,
+                                 const weir_allocator *allocator, weir_error *err) {
+    weir_status status =
+        weir__sketch_make(out, spec, allocator ? allocator : &(weir_allocator){0}, err);
     if (status != WEIR_OK) return status;
     weir_sketch *s = *out;
-    status = weir__map(&cells, s->cells_bytes, err);
+    status = weir__cells_new(&s->allocator, s->cells_bytes, &s->cells, &s->cells_base, err);
     if (status != WEIR_OK) {
         weir_sketch_free(s);
         *out = NULL;
         return status;
     }
-    s->cells = cells;
     s->borrows = false;
     if (s->class->start) s->class->start(s);
     if (s->class->bind) s->class->bind(s);
     return WEIR_OK;
 }
 
+weir_status weir_sketch_new(weir_sketch **out, const char *spec, weir_error *err) {
+    return weir_sketch_new_with(out, spec, NULL, err);
+}
+
 void weir_sketch_free(weir_sketch *s) {
     if (!s) return;
     if (s->class->close) s->class->close(s);
-    if (!s->borrows) weir__unmap(s->cells, s->cells_bytes);
-    weir__values_free(s->values);
-    free(s);
+    weir_allocator allocator = s->allocator;
+    if (s->cells_base) weir__cells_free(&allocator, s->cells_base, s->cells_bytes);
+    weir__values_free(&allocator, s->values);
+    weir__free(&allocator, s);
 }
 
 void weir_sketch_clear(weir_sketch *s) {
     if (s->borrows) memset(s->cells, 0, s->cells_bytes);
-    else weir__map_clear(s->cells, s->cells_bytes);
+    else weir__cells_clear(&s->allocator, s->cells, s->cells_bytes);
     memset(weir__sketch_state(s), 0, s->class->state_words * sizeof(uint64_t));
     s->updates = s->total_bits = 0;
     if (s->class->start) s->class->start(s);
@@ -435,9 +446,10 @@ void weir_sketch_details(const weir_sketch *s, weir_detail_fn *each, void *conte
 
 /* ---- for snapshots ---- */
 
-static weir_status make_any(void **out, const char *spec, weir_error *err) {
+static weir_status make_any(void **out, const char *spec, const weir_allocator *allocator,
+                            weir_error *err) {
     weir_sketch *s;
-    weir_status status = weir_sketch_new(&s, spec, err);
+    weir_status status = weir_sketch_new_with(&s, spec, allocator, err);
     *out = s;
     return status;
 }
@@ -470,5 +482,12 @@ static weir_status check_any(const void *s, weir_error *err) { return weir__sket
 
 static void free_any(void *s) { weir_sketch_free(s); }
 
-const weir__family weir__sketch_family = {"sketch",     4,         make_any, spec_of_any,
-                                          image_of_any, check_any, free_any, NULL};
+const weir__family weir__sketch_family = {
+    .name = "sketch",
+    .number = 4,
+    .make = make_any,
+    .spec = spec_of_any,
+    .image = image_of_any,
+    .check = check_any,
+    .free = free_any,
+};

@@ -30,7 +30,9 @@ struct weir_sketch {
     const struct weir__sketch_class *class;
     weir__value values[WEIR__OPTIONS_MAX];
     weir__hasher hasher;
+    weir_allocator allocator; /* of all that it holds; all NULL: the system's */
     uint8_t *cells;
+    void *cells_base;     /* what was allocated for them */
     uint64_t cells_bytes; /* set by create() */
     bool borrows;         /* the cells belong to a window */
     unsigned needs;       /* the class's; a window's is that of its inner sketch */
@@ -153,7 +155,8 @@ static inline double weir__weight(const weir_updates *u, size_t i) {
 }
 
 /* Make a sketch whose cells will be lent to it: it has none yet and is not started. */
-weir_status weir__sketch_make(weir_sketch **out, const char *spec, weir_error *err);
+weir_status weir__sketch_make(weir_sketch **out, const char *spec, const weir_allocator *allocator,
+                              weir_error *err);
 weir_status weir__sketch_check(const weir_sketch *sketch, weir_error *err);
 
 /* The sketches; ends with NULL. */

@@ -67,7 +67,7 @@ static weir_status create(weir_sketch *s, weir_error *err) {
     m->conservative = weir__sk_whole(s, OPT_UPDATE) == 1;
     weir_status status = weir__counting_plan(s, budget - roster, err);
     if (status != WEIR_OK) return status;
-    t->scratch = malloc(t->roster.capacity * sizeof *t->scratch);
+    t->scratch = weir__alloc(&s->allocator, t->roster.capacity * sizeof *t->scratch);
     if (!t->scratch) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     return weir__sketch_claim(s, (weir__matrix_bytes(m) + 7) / 8 * 8 + roster, err);
 }
@@ -81,7 +81,7 @@ static void bind(weir_sketch *s) {
 
 static void close(weir_sketch *s) {
     weir__counting_close(s);
-    free(((top_sketch *)s)->scratch);
+    weir__free(&s->allocator, ((top_sketch *)s)->scratch);
 }
 
 /* ---- candidates ---- */

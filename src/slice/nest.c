@@ -108,7 +108,7 @@ static weir_status try_part(weir__nest *nest, weir_filter *filter, size_t i, con
              strchr(inner, ':') ? ',' : ':', (unsigned long long)bytes, fpr,
              (unsigned long long)weir__opt_whole(filter, WEIR__OPT_SEED),
              hashes[weir__opt_whole(filter, WEIR__OPT_HASH)], layout_of(nest, inner));
-    return weir__filter_new_in(&nest->sites[i].filter, spec, cells, bytes, why);
+    return weir__filter_new_in(&nest->sites[i].filter, spec, filter, cells, bytes, why);
 }
 
 /* Parts whose every setting was given imply their rate, if nobody asked for another. */
@@ -185,7 +185,8 @@ static weir_status lay_out(weir__nest *nest, weir_filter *filter, size_t count, 
     nest->traffic = (uint64_t *)(void *)(filter->cells + count * nest->stride);
     nest->counts = (weir__site_counts *)(nest->traffic + WEIR__TRAFFIC_WORDS);
     nest->extra = (uint64_t *)(nest->counts + count);
-    nest->sites = calloc(count, sizeof *nest->sites);
+    nest->allocator = filter->allocator;
+    nest->sites = weir__alloc(&nest->allocator, count * sizeof *nest->sites);
     if (!nest->sites) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     make_locks(nest);
     return WEIR_OK;
@@ -232,7 +233,7 @@ void weir__nest_free(weir__nest *nest) {
         pthread_cond_destroy(&nest->returned);
         pthread_rwlock_destroy(&nest->gate);
     }
-    free(nest->sites);
+    weir__free(&nest->allocator, nest->sites);
 }
 
 /* --- saving and loading ------------------------------------------ */
@@ -241,15 +242,42 @@ static uint64_t *head_of(const weir__nest *nest, size_t i) {
     return (uint64_t *)(void *)(nest->sites[i].filter->cells - nest->head);
 }
 
-void weir__nest_pack(weir_filter *filter) {
-    weir__nest *nest = weir__nest_of(filter);
-    for (size_t i = 0; i < nest->count; i++) {
-        weir_filter *part = nest->sites[i].filter;
-        uint64_t *head = head_of(nest, i);
-        if (part->class->pack) part->class->pack(part);
-        head[0] = part->offered;
-        head[1] = part->seen;
-        memcpy(head + 2, weir__filter_state(part), part->class->state_words * 8);
+/* A stretch of the cells that is being saved. */
+typedef struct {
+    uint64_t at;
+    uint8_t *bytes;
+    size_t length;
+} stretch;
+
+/* Copy to the stretch what of `count` words at `place` falls into it. */
+static void lay(const stretch *s, uint64_t place, const uint64_t *words, size_t count) {
+    uint64_t end = place + count * 8;
+    uint64_t from = place > s->at ? place : s->at;
+    uint64_t to = end < s->at + s->length ? end : s->at + s->length;
+    if (from < to)
+        memcpy(s->bytes + (from - s->at), (const uint8_t *)words + (from - place), to - from);
+}
+
+/* The same for a part that is itself made of filters; its cells begin at `place`. */
+static void pack_part(const stretch *s, uint64_t place, const weir_filter *part) {
+    uint64_t end = place + part->cells_bytes;
+    uint64_t from = place > s->at ? place : s->at;
+    uint64_t to = end < s->at + s->length ? end : s->at + s->length;
+    if (part->class->pack && from < to)
+        part->class->pack(part, from - place, s->bytes + (from - s->at), to - from);
+}
+
+void weir__nest_pack(const weir_filter *filter, uint64_t at, uint8_t *bytes, size_t length) {
+    const weir__nest *nest = weir__nest_of(filter);
+    const stretch s = {at, bytes, length};
+    uint64_t last = (at + length - 1) / nest->stride;
+    for (size_t i = at / nest->stride; i < nest->count && i <= last; i++) {
+        const weir_filter *part = nest->sites[i].filter;
+        uint64_t place = i * nest->stride;
+        lay(&s, place, &part->offered, 1);
+        lay(&s, place + 8, &part->seen, 1);
+        lay(&s, place + 16, weir__filter_state(part), part->class->state_words);
+        pack_part(&s, place + nest->head, part);
     }
 }
 

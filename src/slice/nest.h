@@ -22,6 +22,7 @@ typedef struct {
 
 typedef struct {
     size_t count;
+    weir_allocator allocator;  /* the composition's */
     weir__site *sites;         /* one for each part; NULL until made */
     weir__site_counts *counts; /* of each site */
     uint64_t *traffic;         /* keys, messages, bytes: added to atomically */
@@ -73,7 +74,7 @@ static inline weir__nest *weir__nest_of(const weir_filter *filter) {
 void weir__nest_info(const weir_filter *filter, weir_filter_info *info);
 weir_status weir__nest_merge(weir_filter *into, const weir_filter *from, weir_error *err);
 weir_status weir__nest_check(const weir_filter *filter, weir_error *err);
-void weir__nest_pack(weir_filter *filter);
+void weir__nest_pack(const weir_filter *filter, uint64_t at, uint8_t *bytes, size_t length);
 void weir__nest_clear(weir_filter *filter);
 
 /* Sites are lost and found by who writes at the gate. A batch that must find all of its

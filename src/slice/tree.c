@@ -216,7 +216,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     if (f->nest.sites[f->first_leaf].filter->windowed != filter->windowed)
         return weir__opt_fail(filter, OPT_ROOT, err,
                               "the root and the other nodes must all have a window, or none");
-    f->locks = calloc(1, sizeof *f->locks);
+    f->locks = weir__alloc(&filter->allocator, sizeof *f->locks);
     return f->locks ? WEIR_OK : weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
 }
 
@@ -304,7 +304,7 @@ static void details(const weir_filter *filter, weir_detail_fn *each, void *conte
 
 static void destroy(weir_filter *filter) {
     weir__nest_free(&SELF(filter)->nest);
-    free(SELF(filter)->locks);
+    weir__free(&filter->allocator, SELF(filter)->locks);
 }
 
 static const weir_option options[] = {

@@ -274,8 +274,8 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     if (status != WEIR_OK) return status;
     f->whole = f->nest.sites[0].filter;
     f->counts = (weir__site_counts *)f->nest.extra;
-    f->sites = calloc(f->slices, sizeof *f->sites);
-    f->locks = calloc(1, sizeof *f->locks);
+    f->sites = weir__alloc(&filter->allocator, f->slices * sizeof *f->sites);
+    f->locks = weir__alloc(&filter->allocator, sizeof *f->locks);
     if (!f->sites || !f->locks) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     status = check_part(f, err);
     return status == WEIR_OK ? settle_live(f, err) : status;
@@ -355,8 +355,8 @@ static weir_status merge(weir_filter *into, const weir_filter *from, weir_error 
 static void destroy(weir_filter *filter) {
     vertical_filter *f = SELF(filter);
     weir__nest_free(&f->nest);
-    free(f->sites);
-    free(f->locks);
+    weir__free(&filter->allocator, f->sites);
+    weir__free(&filter->allocator, f->locks);
 }
 
 static const weir_option options[] = {

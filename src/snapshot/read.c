@@ -25,8 +25,7 @@ typedef struct {
 } block_head;
 
 typedef struct {
-    int fd;
-    const char *path;
+    weir__source source;
     uint64_t chain;
     uint64_t at;      /* bytes read */
     block_head block; /* the head last read; its bytes come next */
@@ -35,19 +34,28 @@ typedef struct {
 
 static weir_status corrupt(block_reader *r, const char *what) {
     return weir__fail(r->err, WEIR_ERR_CORRUPT, (int64_t)r->at,
-                      "'%.200s' is damaged at byte %llu: %s", r->path, (unsigned long long)r->at,
-                      what);
+                      "'%.200s' is damaged at byte %llu: %s", r->source.name,
+                      (unsigned long long)r->at, what);
+}
+
+/* At most that many bytes; 0 at the end, -1 after a failure. */
+static int64_t pull(const block_reader *r, void *bytes, size_t length) {
+    errno = 0;
+    int64_t n = r->source.read(r->source.context, bytes, length);
+    return n > (int64_t)length ? -1 : n;
+}
+
+static weir_status cannot_read(const block_reader *r) {
+    return weir__fail(r->err, WEIR_ERR_IO, (int64_t)r->at, "cannot read '%.200s': %s",
+                      r->source.name, errno ? strerror(errno) : "the function given has failed");
 }
 
 /* Read exactly that many bytes. */
 static weir_status read_all(block_reader *r, void *bytes, size_t length) {
     uint8_t *to = bytes;
     while (length) {
-        ssize_t n = read(r->fd, to, length);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0)
-            return weir__fail(r->err, WEIR_ERR_IO, (int64_t)r->at, "cannot read '%.200s': %s",
-                              r->path, strerror(errno));
+        int64_t n = pull(r, to, length);
+        if (n < 0) return cannot_read(r);
         if (n == 0) return corrupt(r, "it ends too early");
         to += n;
         length -= (size_t)n;
@@ -67,20 +75,38 @@ static weir_status next_head(block_reader *r) {
     return WEIR_OK;
 }
 
-/* The bytes of the block whose head was read, checked against its checksum. */
-static weir_status read_body(block_reader *r, void *bytes) {
-    weir_status status = read_all(r, bytes, r->block.length);
-    if (status != WEIR_OK) return status;
+/* The bytes of the block whose head was read are these: do they fit its checksum? */
+static weir_status check_body(block_reader *r, const void *bytes) {
     uint64_t seed = weir__block_seed(r->chain, r->block.kind, r->block.length);
     r->chain = weir__checksum(bytes, r->block.length, seed);
     return r->chain == r->block.checksum ? WEIR_OK : corrupt(r, "a checksum does not fit");
 }
 
-/* Bytes left in a regular file: what no honest length can exceed. */
+static weir_status read_body(block_reader *r, void *bytes) {
+    weir_status status = read_all(r, bytes, r->block.length);
+    return status == WEIR_OK ? check_body(r, bytes) : status;
+}
+
+/* The block's bytes in memory of their own, which grows as they come: a length alone, before
+ * any checksum, gets a megabyte at most. */
+static weir_status read_growing(block_reader *r, uint8_t **bytes) {
+    size_t length = r->block.length, room = 0, have = 0;
+    do {
+        room = room ? 2 * room : WEIR__BLOCK_MOST;
+        if (room > length) room = length;
+        uint8_t *grown = realloc(*bytes, room ? room : 1);
+        if (!grown) return weir__fail(r->err, WEIR_ERR_MEMORY, -1, "out of memory");
+        *bytes = grown;
+        weir_status status = read_all(r, *bytes + have, room - have);
+        if (status != WEIR_OK) return status;
+        have = room;
+    } while (have < length);
+    return WEIR_OK;
+}
+
+/* What no honest length can exceed. */
 static uint64_t bytes_left(const block_reader *r) {
-    struct stat st;
-    if (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode)) return UINT64_MAX;
-    return (uint64_t)st.st_size > r->at ? (uint64_t)st.st_size - r->at : 0;
+    return r->source.size > r->at ? r->source.size - r->at : 0;
 }
 
 /* The next block, which must be BYTES, in memory of its own. */
@@ -92,9 +118,8 @@ static weir_status read_bytes(block_reader *r, uint8_t **bytes, size_t *length) 
         r->block.length > bytes_left(r))
         return corrupt(r, "a part has no fields");
     *length = r->block.length;
-    *bytes = malloc(*length ? *length : 1);
-    if (!*bytes) return weir__fail(r->err, WEIR_ERR_MEMORY, -1, "out of memory");
-    status = read_body(r, *bytes);
+    status = read_growing(r, bytes);
+    if (status == WEIR_OK) status = check_body(r, *bytes);
     if (status != WEIR_OK) {
         free(*bytes);
         *bytes = NULL;
@@ -141,12 +166,12 @@ static weir_status object_from_spec(block_reader *r, weir__reader *fields,
     memcpy(spec, text, length);
     spec[length] = 0;
     weir_error reason = {0};
-    weir_status status = family->make(out, spec, &reason);
+    weir_status status = family->make(out, spec, &r->source.allocator, &reason);
     if (status == WEIR_OK) return WEIR_OK;
     if (status != WEIR_ERR_MEMORY) status = WEIR_ERR_CORRUPT;
     return weir__fail(r->err, status, (int64_t)r->at,
-                      "'%.120s' holds a %s that cannot be made: %.200s", r->path, family->name,
-                      reason.message);
+                      "'%.120s' holds a %s that cannot be made: %.200s", r->source.name,
+                      family->name, reason.message);
 }
 
 /* Make room for the cells of an object whose words tell how many there are. What
@@ -169,10 +194,10 @@ static weir_status read_fields(block_reader *r, weir__reader *fields, const weir
     uint32_t words = weir__take32(fields);
     if (words != image->word_count) /* the checksum was right */
         return weir__fail(
-            r->err, WEIR_ERR_UNSUPPORTED, (int64_t)r->at,
+            r->err, WEIR_ERR_VERSION, (int64_t)r->at,
             "'%.200s' was written by another version of weir: %u words of state, where "
             "this one keeps %u; make it again",
-            r->path, (unsigned)words, (unsigned)image->word_count);
+            r->source.name, (unsigned)words, (unsigned)image->word_count);
     for (uint32_t i = 0; i < words; i++) image->words[i] = weir__take64(fields);
     uint64_t cells = weir__take64(fields);
     if (fields->failed || fields->at != fields->end)
@@ -180,7 +205,7 @@ static weir_status read_fields(block_reader *r, weir__reader *fields, const weir
     if (probe != image->probe)
         return weir__fail(r->err, WEIR_ERR_MISMATCH, (int64_t)r->at,
                           "'%.200s' was written with another hash function than this library has",
-                          r->path);
+                          r->source.name);
     weir_status status = fit_cells(r, part, image);
     if (status != WEIR_OK) return status;
     if (cells != image->cells_bytes) return corrupt(r, "the cells do not fit the spec");
@@ -237,26 +262,27 @@ static weir_status read_part(block_reader *r, weir_snapshot *snapshot) {
 
 static weir_status read_head(block_reader *r) {
     uint8_t head[WEIR__SNAPSHOT_HEAD];
-    ssize_t n = read(r->fd, head, sizeof head);
-    if (n < 0)
-        return weir__fail(r->err, WEIR_ERR_IO, 0, "cannot read '%.200s': %s", r->path,
-                          strerror(errno));
-    if (n < 8 || memcmp(head, WEIR__SNAPSHOT_MARK, 8) != 0)
-        return weir__fail(r->err, WEIR_ERR_CORRUPT, 0, "'%.200s' is not a weir snapshot", r->path);
-    if (n < (ssize_t)sizeof head) return corrupt(r, "it ends too early");
-    r->at = sizeof head;
+    for (int64_t n = 1; n > 0 && r->at < sizeof head;) {
+        n = pull(r, head + r->at, sizeof head - r->at);
+        if (n < 0) return cannot_read(r);
+        r->at += (uint64_t)n;
+    }
+    if (r->at < 8 || memcmp(head, WEIR__SNAPSHOT_MARK, 8) != 0)
+        return weir__fail(r->err, WEIR_ERR_CORRUPT, 0, "'%.200s' is not a weir snapshot",
+                          r->source.name);
+    if (r->at < sizeof head) return corrupt(r, "it ends too early");
     weir__reader fields = {head + 8, head + sizeof head, false};
     uint32_t version = weir__take32(&fields);
     if (version > WEIR__SNAPSHOT_VERSION)
         return weir__fail(r->err, WEIR_ERR_VERSION, 8,
                           "'%.200s' has snapshot format %u, this is weir %s which reads up to %d; "
                           "use a newer weir",
-                          r->path, version, weir_version(), WEIR__SNAPSHOT_VERSION);
+                          r->source.name, version, weir_version(), WEIR__SNAPSHOT_VERSION);
     if (version == 0 || weir__take32(&fields) != 0) return corrupt(r, "its head is not understood");
     return WEIR_OK;
 }
 
-static weir_status read_file(block_reader *r, weir_snapshot *snapshot) {
+static weir_status read_parts(block_reader *r, weir_snapshot *snapshot) {
     weir_status status = read_head(r);
     while (status == WEIR_OK) {
         status = next_head(r);
@@ -269,26 +295,77 @@ static weir_status read_file(block_reader *r, weir_snapshot *snapshot) {
     uint8_t more;
     if (r->block.length != 0 || read_body(r, &more) != WEIR_OK)
         return corrupt(r, "its end is not understood");
-    return read(r->fd, &more, 1) == 0 ? WEIR_OK : corrupt(r, "something follows its end");
+    return pull(r, &more, 1) == 0 ? WEIR_OK : corrupt(r, "something follows its end");
+}
+
+static weir_status read_source(weir_snapshot **out, const weir__source *source, weir_error *err) {
+    weir_snapshot *snapshot;
+    *out = NULL;
+    block_reader reader = {.source = *source, .err = err};
+    weir_status status = weir_snapshot_new(&snapshot, err);
+    if (status != WEIR_OK) return status;
+    status = read_parts(&reader, snapshot);
+    if (status != WEIR_OK) weir_snapshot_free(snapshot);
+    else *out = snapshot;
+    return status;
+}
+
+weir_status weir_snapshot_read_from(weir_snapshot **out, weir_read_fn *read, void *context,
+                                    const weir_allocator *allocator, weir_error *err) {
+    weir__source source = {
+        .read = read, .context = context, .name = "snapshot", .size = UINT64_MAX};
+    if (allocator) source.allocator = *allocator;
+    return read_source(out, &source, err);
+}
+
+/* ---- bytes in memory ---- */
+
+typedef struct {
+    const uint8_t *at;
+    size_t left;
+} memory_source;
+
+static int64_t read_memory(void *context, void *bytes, size_t length) {
+    memory_source *m = context;
+    size_t n = length < m->left ? length : m->left;
+    if (n) memcpy(bytes, m->at, n);
+    m->at += n;
+    m->left -= n;
+    return (int64_t)n;
+}
+
+weir_status weir_snapshot_read_bytes(weir_snapshot **out, const void *bytes, size_t length,
+                                     const weir_allocator *allocator, weir_error *err) {
+    memory_source memory = {bytes, length};
+    weir__source source = {
+        .read = read_memory, .context = &memory, .name = "snapshot", .size = length};
+    if (allocator) source.allocator = *allocator;
+    return read_source(out, &source, err);
+}
+
+/* ---- a file ---- */
+
+static int64_t read_fd(void *context, void *bytes, size_t length) {
+    ssize_t n;
+    do n = read(*(const int *)context, bytes, length);
+    while (n < 0 && errno == EINTR);
+    return n;
 }
 
 weir_status weir_snapshot_read(weir_snapshot **out, const char *path, weir_error *err) {
-    weir_snapshot *snapshot;
-    *out = NULL;
-    block_reader reader = {.path = path, .err = err};
     struct stat st;
-    reader.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait at a pipe */
-    if (reader.fd < 0 || fstat(reader.fd, &st) != 0) {
+    *out = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait at a pipe */
+    if (fd < 0 || fstat(fd, &st) != 0) {
         weir__report(err, WEIR_ERR_IO, -1, "cannot open '%.200s': %s", path, strerror(errno));
-        if (reader.fd >= 0) close(reader.fd);
+        if (fd >= 0) close(fd);
         return WEIR_ERR_IO;
     }
-    weir_status status = weir_snapshot_new(&snapshot, err);
-    if (status == WEIR_OK && !S_ISREG(st.st_mode))
-        status = weir__fail(err, WEIR_ERR_IO, -1, "'%.200s' is not a regular file", path);
-    if (status == WEIR_OK) status = read_file(&reader, snapshot);
-    close(reader.fd);
-    if (status != WEIR_OK) weir_snapshot_free(snapshot);
-    else *out = snapshot;
+    weir__source source = {
+        .read = read_fd, .context = &fd, .name = path, .size = (uint64_t)st.st_size};
+    weir_status status = S_ISREG(st.st_mode) ? read_source(out, &source, err)
+                                             : weir__fail(err, WEIR_ERR_IO, -1,
+                                                          "'%.200s' is not a regular file", path);
+    close(fd);
     return status;
 }

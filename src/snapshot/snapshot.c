@@ -1,10 +1,12 @@
 /* snapshot.c - naming the parts of a snapshot, and handing them out again. */
 #include "snapshot/snapshot.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/options.h"
 #include "pairs/pairs.h"
 
 /* A new family is a line here. */
@@ -153,53 +155,155 @@ void weir_snapshot_get_part(const weir_snapshot *snapshot, size_t i, weir_snapsh
     *part = (weir_snapshot_part){entry->name, kind, entry->bytes};
 }
 
-/* One object in a file of its own: the part has the name of the family. */
+/* ---- one object alone: the part has the name of the family ---- */
+
+static weir_status wrap_object(weir_snapshot **out, const weir__family *family, const void *object,
+                               weir_error *err) {
+    weir_status status = weir_snapshot_new(out, err);
+    return status == WEIR_OK ? put_object(*out, family->name, family, object, err) : status;
+}
+
 static weir_status save_object(const weir__family *family, const void *object, const char *path,
                                weir_error *err) {
     weir_snapshot *snapshot;
-    weir_status status = weir_snapshot_new(&snapshot, err);
-    if (status != WEIR_OK) return status;
-    status = put_object(snapshot, family->name, family, object, err);
+    weir_status status = wrap_object(&snapshot, family, object, err);
     if (status == WEIR_OK) status = weir_snapshot_write(snapshot, path, err);
     weir_snapshot_free(snapshot);
     return status;
 }
 
-static weir_status load_object(const weir__family *family, void **out, const char *path,
-                               weir_error *err) {
+static weir_status save_object_to(const weir__family *family, const void *object,
+                                  weir_write_fn *write, void *context, weir_error *err) {
     weir_snapshot *snapshot;
-    *out = NULL;
-    weir_status status = weir_snapshot_read(&snapshot, path, err);
-    if (status != WEIR_OK) return status;
-    *out = take_object(snapshot, family->name, family);
-    if (!*out)
-        status = weir__fail(err, WEIR_ERR_MISMATCH, -1, "'%.200s' holds no %s named '%s'", path,
-                            family->name, family->name);
+    weir_status status = wrap_object(&snapshot, family, object, err);
+    if (status == WEIR_OK) status = weir_snapshot_write_to(snapshot, write, context, err);
     weir_snapshot_free(snapshot);
     return status;
 }
 
-weir_status weir_filter_save(const weir_filter *filter, const char *path, weir_error *err) {
-    return save_object(&weir__filter_family, filter, path, err);
+/* The object of a snapshot that was read, or why it was not. */
+static weir_status unwrap_object(weir_snapshot *snapshot, weir_status status,
+                                 const weir__family *family, void **out, const char *name,
+                                 weir_error *err) {
+    *out = NULL;
+    if (status != WEIR_OK) return status;
+    *out = take_object(snapshot, family->name, family);
+    weir_snapshot_free(snapshot);
+    if (*out) return WEIR_OK;
+    return weir__fail(err, WEIR_ERR_MISMATCH, -1, "'%.200s' holds no %s named '%s'", name,
+                      family->name, family->name);
 }
 
-weir_status weir_filter_load(weir_filter **out, const char *path, weir_error *err) {
-    void *object;
-    weir_status status = load_object(&weir__filter_family, &object, path, err);
-    *out = object;
+static weir_status load_object(const weir__family *family, void **out, const char *path,
+                               weir_error *err) {
+    weir_snapshot *snapshot;
+    weir_status status = weir_snapshot_read(&snapshot, path, err);
+    return unwrap_object(snapshot, status, family, out, path, err);
+}
+
+/* ---- memory ---- */
+
+typedef struct {
+    uint8_t *at;
+    size_t size, length;
+} memory_sink;
+
+static bool write_memory(void *context, const void *bytes, size_t length) {
+    memory_sink *m = context;
+    if (m->length + length <= m->size) memcpy(m->at + m->length, bytes, length);
+    m->length += length;
+    return true;
+}
+
+static weir_status save_object_bytes(const weir__family *family, const void *object, void *buffer,
+                                     size_t size, size_t *length, weir_error *err) {
+    memory_sink memory = {buffer, size, 0};
+    weir_status status = save_object_to(family, object, write_memory, &memory, err);
+    *length = memory.length;
+    if (status != WEIR_OK || memory.length <= size) return status;
+    return weir__fail(err, WEIR_ERR_RANGE, -1, "a snapshot of %zu bytes does not fit into %zu",
+                      memory.length, size);
+}
+
+/* ---- a second object like the first ---- */
+
+static weir_status clone_object(const weir__family *family, const void *object,
+                                const weir_allocator *allocator, void **out, weir_error *err) {
+    size_t length = family->spec(object, NULL, 0);
+    char spec[WEIR__SPEC_MAX];
+    weir__image from, to;
+    *out = NULL;
+    if (length >= sizeof spec) return weir__fail(err, WEIR_ERR_SPEC, -1, "the spec is too long");
+    family->spec(object, spec, sizeof spec);
+    void *copy;
+    weir_status status = family->make(&copy, spec, allocator, err);
+    if (status != WEIR_OK) return status;
+    family->image(object, &from);
+    family->image(copy, &to);
+    assert(from.word_count == to.word_count && from.cells_bytes == to.cells_bytes);
+    for (size_t i = 0; i < 2; i++) *to.totals[i] = *from.totals[i];
+    memcpy(to.words, from.words, from.word_count * sizeof *from.words);
+    memcpy(to.cells, from.cells, from.cells_bytes);
+    if (family->packs && family->packs(object)) family->pack(object, 0, to.cells, to.cells_bytes);
+    status = family->check(copy, err);
+    if (status == WEIR_OK) *out = copy;
+    else family->free(copy);
     return status;
 }
 
-weir_status weir_sketch_save(const weir_sketch *sketch, const char *path, weir_error *err) {
-    return save_object(&weir__sketch_family, sketch, path, err);
-}
+/* ---- the same for each family ---- */
 
-weir_status weir_sketch_load(weir_sketch **out, const char *path, weir_error *err) {
-    void *object;
-    weir_status status = load_object(&weir__sketch_family, &object, path, err);
-    *out = object;
-    return status;
-}
+#define WEIR__KEEP(thing)                                                                          \
+    weir_status weir_##thing##_save(const weir_##thing *object, const char *path,                  \
+                                    weir_error *err) {                                             \
+        return save_object(&weir__##thing##_family, object, path, err);                            \
+    }                                                                                              \
+    weir_status weir_##thing##_save_to(const weir_##thing *object, weir_write_fn *write,           \
+                                       void *context, weir_error *err) {                           \
+        return save_object_to(&weir__##thing##_family, object, write, context, err);               \
+    }                                                                                              \
+    weir_status weir_##thing##_save_bytes(const weir_##thing *object, void *buffer, size_t size,   \
+                                          size_t *length, weir_error *err) {                       \
+        return save_object_bytes(&weir__##thing##_family, object, buffer, size, length, err);      \
+    }                                                                                              \
+    weir_status weir_##thing##_load(weir_##thing **out, const char *path, weir_error *err) {       \
+        void *object;                                                                              \
+        weir_status status = load_object(&weir__##thing##_family, &object, path, err);             \
+        *out = object;                                                                             \
+        return status;                                                                             \
+    }                                                                                              \
+    weir_status weir_##thing##_load_from(weir_##thing **out, weir_read_fn *read, void *context,    \
+                                         const weir_allocator *allocator, weir_error *err) {       \
+        weir_snapshot *snapshot;                                                                   \
+        void *object;                                                                              \
+        weir_status status = weir_snapshot_read_from(&snapshot, read, context, allocator, err);    \
+        status =                                                                                   \
+            unwrap_object(snapshot, status, &weir__##thing##_family, &object, "snapshot", err);    \
+        *out = object;                                                                             \
+        return status;                                                                             \
+    }                                                                                              \
+    weir_status weir_##thing##_load_bytes(weir_##thing **out, const void *bytes, size_t length,    \
+                                          const weir_allocator *allocator, weir_error *err) {      \
+        weir_snapshot *snapshot;                                                                   \
+        void *object;                                                                              \
+        weir_status status = weir_snapshot_read_bytes(&snapshot, bytes, length, allocator, err);   \
+        status =                                                                                   \
+            unwrap_object(snapshot, status, &weir__##thing##_family, &object, "snapshot", err);    \
+        *out = object;                                                                             \
+        return status;                                                                             \
+    }                                                                                              \
+    weir_status weir_##thing##_clone(weir_##thing **out, const weir_##thing *object,               \
+                                     const weir_allocator *allocator, weir_error *err) {           \
+        void *copy;                                                                                \
+        weir_status status =                                                                       \
+            clone_object(&weir__##thing##_family, object,                                          \
+                         allocator ? allocator : &(weir_allocator){0}, &copy, err);                \
+        *out = copy;                                                                               \
+        return status;                                                                             \
+    }
+
+WEIR__KEEP(filter)
+WEIR__KEEP(sketch)
 
 weir_status weir_snapshot_put_pairs(weir_snapshot *snapshot, const char *name, weir_pairs *pairs,
                                     weir_error *err) {

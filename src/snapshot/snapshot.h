@@ -50,6 +50,21 @@ typedef struct {
     size_t note_length;
 } weir__part_entry;
 
+/* Where a snapshot goes, and where it comes from. */
+typedef struct {
+    weir_write_fn *write;
+    void *context;
+    const char *path; /* of a file, for messages; NULL: functions of the caller */
+} weir__sink;
+
+typedef struct {
+    weir_read_fn *read;
+    void *context;
+    const char *name; /* for messages */
+    uint64_t size;    /* no honest length exceeds it; all ones: not known */
+    weir_allocator allocator;
+} weir__source;
+
 struct weir_snapshot {
     size_t count;
     weir__part_entry parts[WEIR__PARTS_MOST];

@@ -3,7 +3,8 @@
  * The file is written without a name (O_TMPFILE) where the file system can,
  * else under a name beside it; flushed; and then renamed over the old one. A
  * crash before the rename leaves the old file and, without a name, no rubbish.
- * Cells go from the object's memory straight to write(): no copy. Stretches of
+ * Cells go from the object's memory straight to the sink: no copy. A file is one sink, a
+ * function of the caller another. Stretches of
  * zeros are written as their length, so a filter that is mostly empty makes a
  * small file.
  */
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/bytes.h"
@@ -23,10 +23,8 @@
 #include "snapshot/snapshot.h"
 
 typedef struct {
-    int fd;
-    uint64_t chain;   /* checksum of the last block */
-    uint64_t written; /* bytes so far */
-    const char *path; /* for messages */
+    weir__sink sink;
+    uint64_t chain; /* checksum of the last block */
     weir_error *err;
 } block_writer;
 
@@ -34,23 +32,10 @@ static weir_status io_failure(const char *what, const char *path, weir_error *er
     return weir__fail(err, WEIR_ERR_IO, -1, "cannot %s '%.200s': %s", what, path, strerror(errno));
 }
 
-static weir_status write_all(block_writer *w, struct iovec *parts, int count) {
-    while (count) {
-        ssize_t n = writev(w->fd, parts, count);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return io_failure("write", w->path, w->err);
-        w->written += (uint64_t)n;
-        while (count && (size_t)n >= parts->iov_len) {
-            n -= (ssize_t)parts->iov_len;
-            parts++;
-            count--;
-        }
-        if (count) {
-            parts->iov_base = (uint8_t *)parts->iov_base + n;
-            parts->iov_len -= (size_t)n;
-        }
-    }
-    return WEIR_OK;
+static weir_status write_all(block_writer *w, const void *bytes, size_t length) {
+    if (!length || w->sink.write(w->sink.context, bytes, length)) return WEIR_OK;
+    if (w->sink.path) return io_failure("write", w->sink.path, w->err);
+    return weir__fail(w->err, WEIR_ERR_IO, -1, "the function given for writing has failed");
 }
 
 static weir_status write_block(block_writer *w, weir__block_kind kind, const void *bytes,
@@ -58,8 +43,8 @@ static weir_status write_block(block_writer *w, weir__block_kind kind, const voi
     uint8_t head[WEIR__BLOCK_HEAD];
     w->chain = weir__checksum(bytes, length, weir__block_seed(w->chain, kind, length));
     weir__put64(weir__put32(weir__put32(head, kind), length), w->chain);
-    struct iovec parts[2] = {{head, sizeof head}, {(void *)(uintptr_t)bytes, length}};
-    return write_all(w, parts, length ? 2 : 1);
+    weir_status status = write_all(w, head, sizeof head);
+    return status == WEIR_OK ? write_all(w, bytes, length) : status;
 }
 
 static bool all_zero(const uint8_t *bytes, size_t length) {
@@ -74,21 +59,51 @@ static weir_status write_zeros(block_writer *w, uint64_t *run) {
     return write_block(w, WEIR__BLOCK_ZEROS, body, sizeof body);
 }
 
-static weir_status write_cells(block_writer *w, const uint8_t *cells, uint64_t length) {
+/* The cells of an object. Where some of what belongs into them is kept elsewhere, a block is
+ * copied and packed; else it is written from where it stands. */
+typedef struct {
+    const weir__family *family;
+    const void *object;
+    const uint8_t *cells;
+    uint64_t length;
+    uint8_t *copy; /* of a block; NULL: nothing to pack */
+} cell_source;
+
+static const uint8_t *cells_at(const cell_source *from, uint64_t at, uint32_t step) {
+    if (!from->copy) return from->cells + at;
+    memcpy(from->copy, from->cells + at, step);
+    from->family->pack(from->object, at, from->copy, step);
+    return from->copy;
+}
+
+static weir_status write_blocks(block_writer *w, const cell_source *from) {
     weir_status status = WEIR_OK;
     uint64_t zeros = 0;
-    for (uint64_t at = 0; at < length && status == WEIR_OK;) {
-        uint64_t left = length - at;
+    for (uint64_t at = 0; at < from->length && status == WEIR_OK;) {
+        uint64_t left = from->length - at;
         uint32_t step = left < WEIR__BLOCK_MOST ? (uint32_t)left : WEIR__BLOCK_MOST;
-        if (all_zero(cells + at, step)) {
+        const uint8_t *cells = cells_at(from, at, step);
+        if (all_zero(cells, step)) {
             zeros += step;
         } else {
             status = write_zeros(w, &zeros);
-            if (status == WEIR_OK) status = write_block(w, WEIR__BLOCK_CELLS, cells + at, step);
+            if (status == WEIR_OK) status = write_block(w, WEIR__BLOCK_CELLS, cells, step);
         }
         at += step;
     }
     return status == WEIR_OK ? write_zeros(w, &zeros) : status;
+}
+
+static weir_status write_cells(block_writer *w, const weir__family *family, const void *object,
+                               const weir__image *image) {
+    cell_source from = {family, object, image->cells, image->cells_bytes, NULL};
+    if (family->packs && family->packs(object)) {
+        from.copy = malloc(WEIR__BLOCK_MOST);
+        if (!from.copy) return weir__fail(w->err, WEIR_ERR_MEMORY, -1, "out of memory");
+    }
+    weir_status status = write_blocks(w, &from);
+    free(from.copy);
+    return status;
 }
 
 static weir_status write_object(block_writer *w, const weir__family *family, const void *object) {
@@ -107,7 +122,7 @@ static weir_status write_object(block_writer *w, const weir__family *family, con
     weir__put64(at, image.cells_bytes);
     weir_status status = write_block(w, WEIR__BLOCK_BYTES, body, (uint32_t)length);
     free(body);
-    return status == WEIR_OK ? write_cells(w, image.cells, image.cells_bytes) : status;
+    return status == WEIR_OK ? write_cells(w, family, object, &image) : status;
 }
 
 static weir_status write_audit(block_writer *w, const weir_audit *audit) {
@@ -141,17 +156,20 @@ static weir_status write_part(block_writer *w, const weir__part_entry *part) {
     return write_block(w, WEIR__BLOCK_BYTES, part->note, (uint32_t)part->note_length);
 }
 
-static weir_status write_file(block_writer *w, const weir_snapshot *snapshot) {
+static weir_status write_parts(block_writer *w, const weir_snapshot *snapshot) {
     uint8_t head[WEIR__SNAPSHOT_HEAD] = {0};
     memcpy(head, WEIR__SNAPSHOT_MARK, 8);
     weir__put32(head + 8, WEIR__SNAPSHOT_VERSION);
-    struct iovec whole = {head, sizeof head};
-    weir_status status = write_all(w, &whole, 1);
+    weir_status status = write_all(w, head, sizeof head);
     for (size_t i = 0; i < snapshot->count && status == WEIR_OK; i++)
         status = write_part(w, &snapshot->parts[i]);
-    if (status == WEIR_OK) status = write_block(w, WEIR__BLOCK_END, NULL, 0);
-    if (status == WEIR_OK && fsync(w->fd) != 0) status = io_failure("flush", w->path, w->err);
-    return status;
+    return status == WEIR_OK ? write_block(w, WEIR__BLOCK_END, NULL, 0) : status;
+}
+
+weir_status weir_snapshot_write_to(const weir_snapshot *snapshot, weir_write_fn *write,
+                                   void *context, weir_error *err) {
+    block_writer writer = {.sink = {write, context, NULL}, .err = err};
+    return write_parts(&writer, snapshot);
 }
 
 /* ---- the file under way ---- */
@@ -161,15 +179,21 @@ typedef struct {
     char folder[PATH_MAX];      /* that it stands in */
     char beside[PATH_MAX + 24]; /* its name until the rename */
     bool named;                 /* `beside` exists */
+    bool replaces;              /* there is a file, whose mode is kept */
+    mode_t mode;                /* that it has */
     int fd;
 } pending_file;
 
-static mode_t wanted_mode(const char *target) {
-    struct stat st;
-    if (stat(target, &st) == 0) return st.st_mode & 0777;
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
+static bool write_fd(void *context, const void *bytes, size_t length) {
+    const uint8_t *at = bytes;
+    while (length) {
+        ssize_t n = write(*(const int *)context, at, length);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        at += n;
+        length -= (size_t)n;
+    }
+    return true;
 }
 
 static weir_status begin_file(pending_file *f, const char *path, weir_error *err) {
@@ -179,7 +203,9 @@ static weir_status begin_file(pending_file *f, const char *path, weir_error *err
     }
     if (!realpath(path, f->target)) strcpy(f->target, path);
     struct stat st;
-    if (stat(f->target, &st) == 0 && !S_ISREG(st.st_mode))
+    f->replaces = stat(f->target, &st) == 0;
+    f->mode = f->replaces ? st.st_mode & 0777 : 0;
+    if (f->replaces && !S_ISREG(st.st_mode))
         return weir__fail(err, WEIR_ERR_IO, -1, "cannot write '%.200s': it is not a regular file",
                           path);
     char copy[PATH_MAX];
@@ -187,9 +213,10 @@ static weir_status begin_file(pending_file *f, const char *path, weir_error *err
     strcpy(f->folder, dirname(copy));
     snprintf(f->beside, sizeof f->beside, "%s.%ld.new", f->target, (long)getpid());
     f->named = false;
-    f->fd = open(f->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    mode_t open_with = f->replaces ? 0600 : 0666; /* the system takes the umask off */
+    f->fd = open(f->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, open_with);
     if (f->fd < 0) {
-        f->fd = open(f->beside, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+        f->fd = open(f->beside, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, open_with);
         f->named = f->fd >= 0;
     }
     return f->fd < 0 ? io_failure("write", path, err) : WEIR_OK;
@@ -204,7 +231,7 @@ static void flush_folder(const char *folder) {
 
 static weir_status publish_file(pending_file *f, const char *path, weir_error *err) {
     char self[64];
-    fchmod(f->fd, wanted_mode(f->target));
+    if (f->replaces) fchmod(f->fd, f->mode);
     if (!f->named) {
         snprintf(self, sizeof self, "/proc/self/fd/%d", f->fd);
         unlink(f->beside);
@@ -222,8 +249,9 @@ weir_status weir_snapshot_write(const weir_snapshot *snapshot, const char *path,
     pending_file file = {.fd = -1};
     weir_status status = begin_file(&file, path, err);
     if (status != WEIR_OK) return status;
-    block_writer writer = {.fd = file.fd, .path = path, .err = err};
-    status = write_file(&writer, snapshot);
+    block_writer writer = {.sink = {write_fd, &file.fd, path}, .err = err};
+    status = write_parts(&writer, snapshot);
+    if (status == WEIR_OK && fsync(file.fd) != 0) status = io_failure("flush", path, err);
     if (status == WEIR_OK) status = publish_file(&file, path, err);
     close(file.fd);
     if (file.named) unlink(file.beside);

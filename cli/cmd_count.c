@@ -152,7 +152,7 @@ static const opt_entry count_table[] = {
      "Without it a seed is drawn from the system. Sketches that are to be merged need the same "
      "one."},
 
-    READ_RECORD_ROWS("", ""),
+    READ_RECORD_ROWS("", "", 0),
     READ_KEY_ROWS,
     READ_UNJUDGED_ROWS("Neither is counted; `pass` and `drop` only count how many there were."),
 
@@ -423,12 +423,12 @@ static int check_sketches(const count_settings *s) {
 }
 
 static int check_groups(const count_settings *s, const count_words *w) {
-    bool parts = s->from.in.format == STREAM_CSV || s->from.in.format == STREAM_TSV ||
-                 s->from.in.format == STREAM_JSON;
+    bool parts = s->from.in.format != STREAM_FIXED && s->from.in.format != STREAM_LEN32;
     if (w->groups && !s->group) return cli_error("--groups goes with --group FIELD");
     if (!s->group) return EXIT_DONE;
     if (!parts)
-        return cli_error("--group goes with --format csv, tsv or json; lines have no columns");
+        return cli_error("--group goes with --format lines, csv, tsv, json or clf; binary records "
+                         "have no fields");
     if (s->plot_file)
         return cli_error("--plot=FILE.svg draws one list, and --group makes many; use --plot "
                          "without a file, or draw the rows of --csv");

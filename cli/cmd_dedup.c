@@ -79,7 +79,7 @@ static const opt_entry dedup_table[] = {
     READ_PRODUCER_ROW,
 
     READ_RECORD_ROWS("Records are written as they were read, byte for byte. ",
-                     "It is written once, whatever `--emit` says (but `verdicts`). "),
+                     "It is written once, whatever `--emit` says (but `verdicts`). ", 'd'),
     READ_KEY_ROWS,
     READ_UNJUDGED_ROWS("What passes is written like a new record but not remembered. `--stats` "
                        "counts them, and if no record has the key a warning says so."),

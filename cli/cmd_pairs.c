@@ -131,7 +131,7 @@ static const opt_entry pairs_table[] = {
      "As the tables of Deng's thesis do: all numbers then sum to the square of the records. "
      "Without it a pair is two different records, in no order."},
 
-    READ_RECORD_ROWS("", ""),
+    READ_RECORD_ROWS("", "", 'd'),
     {READ_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, "Records", false,
      "a equals A, for the letters of ASCII.", "Texts are always compared so."},
     {READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Records", false,
@@ -375,6 +375,12 @@ static int resolve_fields(pairs_settings *s, const pairs_words *w) {
     s->rows.parts = whole ? 0 : count_parts(s->fields);
     s->rows.json = s->in.in.format == STREAM_JSON;
     s->in.in.key = whole ? NULL : s->fields;
+    unsigned parts = whole ? 0 : stream_key_parts(&s->in.in);
+    if (parts && parts != s->rows.parts)
+        return cli_error("ranges such as '%s' cannot be compared; name each column", s->fields);
+    if (w->columns && !parts && strchr(s->fields, '-') &&
+        strspn(s->fields, "0123456789-,") == strlen(s->fields))
+        return cli_error("ranges such as '%s' cannot be compared; name each column", s->fields);
     if (w->columns && s->rows.parts > PAIRS_COLUMNS_MOST)
         return cli_error("%u columns are too many to compare; at most %d", s->rows.parts,
                          PAIRS_COLUMNS_MOST);

@@ -78,7 +78,7 @@ static const opt_entry plan_table[] = {
      "With a sample it goes with `--records`: the stream is then taken to go on from the sample's "
      "keys to this many. What no stream that goes on as the sample comes to is refused."},
 
-    READ_RECORD_ROWS("", ""),
+    READ_RECORD_ROWS("", "", 0),
     READ_KEY_ROWS,
     READ_UNJUDGED_ROWS("What passes is left out of the plan."),
     READ_TIME_ROWS,

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <weir_cpu.h>
+
 #include "cli.h"
 #include "opts.h"
 #include "weir.h"
@@ -52,6 +54,8 @@ int main(int argc, char **argv) {
         opt_show_help(&cmd_weir, OPT_HELP);
         return EXIT_TROUBLE;
     }
+    weir_error err;
+    if (weir_cpu_choose(NULL, &err) != WEIR_OK) return cli_error("%s", err.message);
     if (argv[1][0] == '-') return run_weir(argc, argv);
     const opt_command *command = opt_find_command(argv[1]);
     if (!command) return unknown_command(argv[1]);
@@ -79,6 +83,10 @@ static const opt_section main_sections[] = {
                  "What a saved state holds:\n"
                  "\n"
                  "    weir inspect seen.weir"},
+    {"ENVIRONMENT",
+     "= WEIR_CPU\nThe vector instructions to use: `scalar`, `sse`, `neon`, `avx2` or `avx512`, as "
+     "far "
+     "as the processor has them; by default its best. The output is the same with any."},
     {"EXIT STATUS",
      "= 0\nDone.\n\n"
      "= 1\nNothing was new (only with `weir dedup --exit-code`).\n\n"

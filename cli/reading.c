@@ -61,6 +61,12 @@ int reading_option(reading *r, int id, const char *value) {
     case READ_KEY:
         r->in.key = value;
         break;
+    case READ_DELIMITER:
+        r->in.delimiter = value;
+        break;
+    case READ_NORMALIZE:
+        r->in.normalize = (stream_normalize)(STREAM_NFC + value_choice("nfc|nfkc", value));
+        break;
     case READ_CASE:
         r->in.ignore_case = true;
         break;
@@ -102,16 +108,20 @@ int reading_option(reading *r, int id, const char *value) {
 static int check_together(const reading *r) {
     bool table = r->in.format == STREAM_CSV || r->in.format == STREAM_TSV;
     bool lines = r->in.format == STREAM_LINES || r->in.format == STREAM_JSON;
+    bool binary = r->in.format == STREAM_FIXED || r->in.format == STREAM_LEN32;
+    const char *field = r->in.key            ? "--key"
+                        : r->in.time_field   ? "--time"
+                        : r->in.number_field ? r->in.number_option
+                        : r->in.label_field  ? r->in.label_option
+                                             : NULL;
     if (r->in.header && !table) return cli_error("--header goes with --format csv or tsv");
     if (r->in.terminator == 0 && !lines) return cli_error("-z goes with --format lines or json");
-    if (r->in.key && !table && r->in.format != STREAM_JSON)
-        return cli_error("--key goes with --format csv, tsv or json; lines have no columns");
-    if (r->in.number_field && !table && r->in.format != STREAM_JSON)
-        return cli_error("%s goes with --format csv, tsv or json; lines have no columns",
-                         r->in.number_option);
-    if (r->in.label_field && !table && r->in.format != STREAM_JSON)
-        return cli_error("%s goes with --format csv, tsv or json; lines have no columns",
-                         r->in.label_option);
+    if (r->in.delimiter && !table && r->in.format != STREAM_LINES)
+        return cli_error("--delimiter goes with --format lines, csv or tsv");
+    if (field && binary)
+        return cli_error("%s goes with --format lines, csv, tsv, json or clf; binary records have "
+                         "no fields",
+                         field);
     return EXIT_DONE;
 }
 

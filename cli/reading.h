@@ -32,6 +32,8 @@ enum {
     READ_KEY,
     READ_SKIP,
     READ_CASE,
+    READ_DELIMITER,
+    READ_NORMALIZE,
     READ_TRIM,
     READ_MISSING,
     READ_BAD,
@@ -46,27 +48,44 @@ enum {
 
 /* Rows for a command's table, by group. What becomes of records and of a header is said by
  * those that write them. */
-#define READ_RECORD_ROWS(records_written, header_written)                                          \
+/* delimiter_letter: short form of --delimiter, 0 where -d means something else. */
+#define READ_RECORD_ROWS(records_written, header_written, delimiter_letter)                        \
     {READ_FORMAT,                                                                                  \
      "format",                                                                                     \
      0,                                                                                            \
      OPT_VALUE,                                                                                    \
      "FORMAT",                                                                                     \
-     "~lines|csv|tsv|json|fixed:|len32",                                                           \
+     "~lines|csv|tsv|json|clf|fixed:|len32",                                                       \
      "lines",                                                                                      \
      "Records",                                                                                    \
      true,                                                                                         \
-     "`lines`, `csv`, `tsv`, `json`, `fixed:N` or `len32`.",                                       \
+     "`lines`, `csv`, `tsv`, `json`, `clf`, `fixed:N` or `len32`.",                                \
      "= lines\nlines of text; a carriage return before the line end belongs to the line\n\n"       \
      "= csv\nfields in quotes may hold commas, quotes and line ends\n\n"                           \
      "= tsv\ntabs, no quoting\n\n"                                                                 \
-     "= json\none value a line; a blank line is a record without `--key`. A byte order mark at "   \
-     "the "                                                                                        \
-     "start of a file belongs to the first record, but not to its key\n\n"                         \
+     "= json\none value a line; a blank line is a record without `--key`. A file that is one "     \
+     "array is read as the lines of its elements: if its first line is `[`, or if `--key` names "  \
+     "fields of objects\n\n"                                                                       \
+     "= clf\nthe common or combined log format of web servers\n\n"                                 \
      "= fixed:N\nbinary records of N bytes\n\n"                                                    \
      "= len32\na length in four bytes, the lowest first, then as many bytes\n\n" records_written   \
-     "gzip and zstd are recognised by their first bytes, whatever the file is "                    \
-     "called; xz and bzip2 are refused, and read by a pipe: `xz -dc FILE | weir ...`."},           \
+     "A byte order mark before csv, tsv, json and clf is no part of the first record; that of "    \
+     "the first file stays first in the output. gzip, zstd, xz, bzip2 and lz4 are recognised by "  \
+     "their first bytes, whatever the file is called; a build without the library of one of the "  \
+     "last three refuses it."},                                                                    \
+        {READ_DELIMITER,                                                                           \
+         "delimiter",                                                                              \
+         delimiter_letter,                                                                         \
+         OPT_VALUE,                                                                                \
+         "TEXT",                                                                                   \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Records",                                                                                \
+         false,                                                                                    \
+         "What stands between fields (lines, csv, tsv).",                                          \
+         "One byte such as `;` or `|`, or `\\t` for a tab; of lines up to 16 bytes. Without it a " \
+         "comma "                                                                                  \
+         "(csv), a tab (tsv), or runs of blanks and tabs (lines)."},                               \
         {READ_NULL,                                                                                \
          "null",                                                                                   \
          'z',                                                                                      \
@@ -94,44 +113,70 @@ enum {
             "A longer record is an error.", "At most 1G."                                          \
     }
 
-#define READ_KEY_ROWS                                                                              \
-    {READ_KEY,                                                                                     \
-     "key",                                                                                        \
-     'k',                                                                                          \
-     OPT_VALUE,                                                                                    \
-     "KEYS",                                                                                       \
-     NULL,                                                                                         \
-     NULL,                                                                                         \
-     "Keys",                                                                                       \
-     true,                                                                                         \
-     "Columns (`2,5` or `user,url`) or JSON paths (`.user.id`).",                                  \
-     "What two records must have in common to be the same; without it, all of the record. "        \
-     "Columns "                                                                                    \
-     "are numbered from 1, or with "                                                               \
-     "`--header` go by name, in double quotes if it is a number or has a comma: `-k '\"2\"'`. "    \
-     "JSON paths are such as `.user.id,.tags[0]`. Several are joined so "                          \
-     "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals "   \
-     "an "                                                                                         \
-     "unquoted one, \"\\u0041\" equals \"A\", the number 1 equals 1.0 but not the string \"1\". "  \
-     "A JSON object or array counts by its text without white space."},                            \
-        {READ_SKIP,                                                                                \
-         "key-skip-prefix",                                                                        \
-         0,                                                                                        \
-         OPT_VALUE,                                                                                \
-         "BYTES",                                                                                  \
-         NULL,                                                                                     \
-         "0",                                                                                      \
-         "Keys",                                                                                   \
-         false,                                                                                    \
-         "Leave out the first bytes of the key.",                                                  \
-         "Such as a time stamp before each line. Of a key that is not longer nothing is left, "    \
-         "and all such keys are equal, as for `uniq -s`."},                                        \
-        {READ_CASE, "ignore-case", 'i',    OPT_FLAG, NULL,                                         \
-         NULL,      NULL,          "Keys", false,    "a equals A, for the letters of ASCII.",      \
-         NULL},                                                                                    \
-    {                                                                                              \
-        READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Keys", false,                           \
-            "Leave out white space at both ends of each part of the key.", NULL                    \
+#define READ_KEY_ROWS                                                                               \
+    {READ_KEY,                                                                                      \
+     "key",                                                                                         \
+     'k',                                                                                           \
+     OPT_VALUE,                                                                                     \
+     "KEYS",                                                                                        \
+     NULL,                                                                                          \
+     NULL,                                                                                          \
+     "Keys",                                                                                        \
+     true,                                                                                          \
+     "Fields (`2,5`, `2-4`, `user,url`) or JSON paths (`.user.id`).",                               \
+     "What two records must have in common to be the same; without it, all of the record. "         \
+     "Columns of csv and tsv and fields of lines are numbered from 1; `2-4` is `2,3,4`, `3-` all "  \
+     "from the third on, `-1` the last. Fields of lines are words, as in awk, unless there is a "   \
+     "`--delimiter`. With `--header` columns go by name, in double quotes if it is a number or "    \
+     "has a comma: `-k '\"2\"'`. Fields of clf are `host`, `ident`, `user`, `time`, `request`, "    \
+     "`status`, `bytes`, `referer`, `agent`, and of the request `method`, `url`, `protocol`. "      \
+     "JSON paths are such as `.user.id,.tags[0],.tags[-1]`; `.tags[]` is the list of all "          \
+     "elements, `.items[].id` that of their ids; of several fields with one name the last "         \
+     "counts. Several parts are joined so "                                                         \
+     "that (ab, c) is not (a, bc). Values count, not their spelling: a quoted CSV field equals "    \
+     "an "                                                                                          \
+     "unquoted one, \"\\u0041\" equals \"A\", the number 1 equals 1.0 but not the string \"1\". "   \
+     "A JSON object or array counts by its text without white space."},                             \
+        {READ_SKIP,                                                                                 \
+         "key-skip-prefix",                                                                         \
+         0,                                                                                         \
+         OPT_VALUE,                                                                                 \
+         "BYTES",                                                                                   \
+         NULL,                                                                                      \
+         "0",                                                                                       \
+         "Keys",                                                                                    \
+         false,                                                                                     \
+         "Leave out the first bytes of the key.",                                                   \
+         "Such as a time stamp before each line. Of a key that is not longer nothing is left, "     \
+         "and all such keys are equal, as for `uniq -s`."},                                         \
+        {READ_CASE,                                                                                 \
+         "ignore-case",                                                                             \
+         'i',                                                                                       \
+         OPT_FLAG,                                                                                  \
+         NULL,                                                                                      \
+         NULL,                                                                                      \
+         NULL,                                                                                      \
+         "Keys",                                                                                    \
+         false,                                                                                     \
+         "a equals A, and so on for all letters of Unicode.",                                       \
+         "By its full case folding: `STRASSE` equals `straße`. Where a key is not UTF-8 only the " \
+         "letters of ASCII count."},                                                                \
+        {READ_NORMALIZE,                                                                            \
+         "normalize",                                                                               \
+         0,                                                                                         \
+         OPT_VALUE,                                                                                 \
+         "FORM",                                                                                    \
+         "nfc|nfkc",                                                                                \
+         NULL,                                                                                      \
+         "Keys",                                                                                    \
+         false,                                                                                     \
+         "Characters of Unicode are equal however they are made up.",                               \
+         "By `nfc` an e with a separate accent equals the one character é; by `nfkc` also a "      \
+         "ligature equals its letters, and a full-width letter the usual one. Keys that are not "   \
+         "UTF-8 stay as they are."},                                                                \
+    {                                                                                               \
+        READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Keys", false,                            \
+            "Leave out white space at both ends of each part of the key.", NULL                     \
     }
 
 /* passing: what happens to a record without the key that passes. */
@@ -169,9 +214,10 @@ enum {
      "Time runs forward: a record that is out of order is judged as of the latest time so far."},  \
     {                                                                                              \
         READ_TIME_FORMAT, "time-format", 0, OPT_VALUE, "FORMAT",                                   \
-            "~unix|unix-ms|unix-us|unix-ns|iso", "unix", "Window", false,                          \
-            "`unix`, `unix-ms`, `unix-us`, `unix-ns`, `iso` or a pattern.",                        \
-            "unix is seconds since 1970, fractions allowed; iso is ISO 8601 and RFC 3339; a "      \
+            "~unix|unix-ms|unix-us|unix-ns|iso|clf", "unix", "Window", false,                      \
+            "`unix`, `unix-ms`, `unix-us`, `unix-ns`, `iso`, `clf` or a pattern.",                 \
+            "unix is seconds since 1970, fractions allowed; iso is ISO 8601 and RFC 3339; clf is " \
+            "10/Oct/2000:13:55:36 -0700, the default of that format; a "                           \
             "pattern is "                                                                          \
             "one of strptime(3), with %f for a fraction of a second. Without a zone times are "    \
             "UTC."                                                                                 \

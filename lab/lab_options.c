@@ -27,7 +27,7 @@ static const opt_entry lab_table[] = {
     {LAB_MEMORY, "memory", 0, OPT_VALUE, "SIZE", NULL, "256M", "Streams", false,
      "The most that finding the truth may take, besides one bit a record.",
      "What does not fit is sorted on disk, in `$TMPDIR` or /tmp: 16 bytes a record."},
-    READ_RECORD_ROWS("", ""),
+    READ_RECORD_ROWS("", "", 0),
     READ_KEY_ROWS,
     READ_UNJUDGED_ROWS("What passes is left out of the stream, as what is dropped."),
     {LAB_PROGRESS, "progress", 0, OPT_FLAG, NULL, NULL, NULL, "Messages", false,

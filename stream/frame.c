@@ -123,7 +123,7 @@ static void too_long(stream_framer *f, stream_block *block, size_t i) {
  * Cutting
  * ------------------------------------------------------------------------ */
 
-static bool has_terminator(stream_format format) { return format <= STREAM_JSON; }
+static bool has_terminator(stream_format format) { return format <= STREAM_CLF; }
 
 static bool is_table(stream_format format) { return format == STREAM_CSV || format == STREAM_TSV; }
 
@@ -183,12 +183,12 @@ static void cut(stream_framer *f, stream_block *block) {
         cut_len32(f, block);
         return;
     case STREAM_CSV:
-        block->count +=
-            stream__scan_csv(block->memory, &block->scanned, block->end, &f->csv, ends, room);
+        block->count += f->scanner->csv(block->memory, &block->scanned, block->end,
+                                        f->plan->separator, &f->csv, ends, room);
         break;
     default:
-        block->count += stream__scan_lines(block->memory, &block->scanned, block->end,
-                                           (unsigned char)f->options->terminator, ends, room);
+        block->count += f->scanner->lines(block->memory, &block->scanned, block->end,
+                                          (unsigned char)f->options->terminator, ends, room);
     }
     check_lengths(f, block, before);
 }
@@ -214,6 +214,46 @@ static void cut_last(stream_framer *f, stream_block *block) {
     block->ends[++block->count] = block->end;
     block->batch.open_end = true;
     block->open_quote = f->options->format == STREAM_CSV && f->csv == CSV_QUOTED;
+}
+
+/* ------------------------------------------------------------------------
+ * The first bytes of a file
+ * ------------------------------------------------------------------------ */
+
+typedef enum { MARK_NO, MARK_MAYBE, MARK_YES } mark_kind;
+
+/* Is there a byte order mark? Maybe: what there is of it fits, and more may come. */
+static mark_kind begins_with_mark(const unsigned char *p, size_t length, bool at_end) {
+    size_t n = length < 3 ? length : 3;
+    if (memcmp(p, STREAM_BYTE_ORDER_MARK, n) != 0) return MARK_NO;
+    return n == 3 ? MARK_YES : at_end ? MARK_NO : MARK_MAYBE;
+}
+
+/* Do paths lead to fields of objects? */
+static bool by_name(const key_plan *plan) {
+    return plan->part_count && plan->paths[0].count && plan->paths[0].steps[0].name;
+}
+
+/* Look at the first bytes of a file: take a byte order mark off, find out whether it is one JSON
+ * array. False: more bytes are needed. */
+static bool look_at_beginning(stream_framer *f, stream_block *block) {
+    unsigned char *p = block->memory + block->base;
+    size_t length = block->end - block->base;
+    mark_kind mark = begins_with_mark(p, length, f->at_eof);
+    if (mark == MARK_MAYBE) return false;
+    size_t skip = mark == MARK_YES ? 3 : 0;
+    if (f->options->format == STREAM_JSON && f->options->terminator == '\n')
+        f->array = stream__array_kind(p + skip, length - skip, by_name(f->plan), f->at_eof);
+    if (f->array == ARRAY_UNKNOWN) return false;
+    f->beginning = false;
+    block->base += (uint32_t)skip;
+    block->scanned = block->ends[0] = block->base;
+    f->at.offset += skip;
+    f->marked = skip && f->at.file == 0;
+    if (f->array == ARRAY_YES)
+        block->end =
+            block->base + (uint32_t)stream__array_lines(&f->elements, p + skip, length - skip);
+    return true;
 }
 
 /* ------------------------------------------------------------------------
@@ -269,7 +309,7 @@ static stream_status read_header(stream_framer *f, const char *file, stream_erro
     stream_buffer text = {0};
     csv_state state = CSV_FIELD_START;
     uint32_t pos = 0, ends[64];
-    size_t found = 0;
+    size_t found = 0, mark = 0;
     stream_status status = STREAM_OK;
     while (!found) {
         size_t got = 0;
@@ -287,14 +327,16 @@ static stream_status read_header(stream_framer *f, const char *file, stream_erro
         }
         text.length += got;
         uint32_t end = (uint32_t)text.length;
+        if (pos == 0 && begins_with_mark(text.bytes, end, false) == MARK_MAYBE) continue;
+        if (pos == 0 && begins_with_mark(text.bytes, end, false) == MARK_YES) pos = mark = 3;
         found = f->options->format == STREAM_CSV
-                    ? stream__scan_csv(text.bytes, &pos, end, &state, ends, 64)
-                    : stream__scan_lines(text.bytes, &pos, end, '\n', ends, 64);
+                    ? f->scanner->csv(text.bytes, &pos, end, f->plan->separator, &state, ends, 64)
+                    : f->scanner->lines(text.bytes, &pos, end, '\n', ends, 64);
     }
     if (status == STREAM_OK && text.length) {
         size_t length = found ? ends[0] - 1 : text.length;
         if (found && length && text.bytes[length - 1] == '\r') length--;
-        status = keep_first_header(f, text.bytes, length, file, err);
+        status = keep_first_header(f, text.bytes + mark, length - mark, file, err);
     }
     stream__buffer_release(&text);
     stream__source_close(source);
@@ -305,17 +347,61 @@ static stream_status read_header(stream_framer *f, const char *file, stream_erro
  * Files
  * ------------------------------------------------------------------------ */
 
+/* Is the file one JSON array? Read as much of its beginning as it takes. */
+static stream_status find_array(stream_framer *f, const char *name, stream_error *err) {
+    unsigned char bytes[PAGE];
+    size_t length = 0, got = 0;
+    stream_source *source;
+    source_status status = SOURCE_DATA;
+    if (stream__source_open(&source, name, f->options->plain, f->control, err))
+        return STREAM_FAILED;
+    f->array = ARRAY_UNKNOWN;
+    while (f->array == ARRAY_UNKNOWN && length < sizeof bytes) {
+        status = stream__source_read(source, bytes + length, sizeof bytes - length, -1, &got, err);
+        if (status != SOURCE_DATA) break;
+        length += got;
+        size_t skip = begins_with_mark(bytes, length, false) == MARK_YES ? 3 : 0;
+        f->array = stream__array_kind(bytes + skip, length - skip, by_name(f->plan), false);
+    }
+    stream__source_close(source);
+    return status == SOURCE_FAILED ? STREAM_FAILED : STREAM_OK;
+}
+
+/* Go to a place among the lines that are made of an array: make them again. */
+static source_status skip_lines(stream_framer *f, uint64_t offset, stream_error *err) {
+    unsigned char bytes[PAGE];
+    bool first = true;
+    for (uint64_t done = 0; done < offset;) {
+        size_t got = 0;
+        size_t room = offset - done < sizeof bytes ? offset - done : sizeof bytes;
+        source_status status = stream__source_read(f->source, bytes, room, -1, &got, err);
+        if (status != SOURCE_DATA) return status;
+        size_t skip = first && begins_with_mark(bytes, got, false) == MARK_YES ? 3 : 0;
+        done += skip + stream__array_lines(&f->elements, bytes + skip, got - skip);
+        first = false;
+    }
+    return SOURCE_DATA;
+}
+
 static stream_status open_file(stream_framer *f) {
     const char *name = f->files[f->at.file];
     stream_error *err = &f->failure;
+    f->array = ARRAY_NO;
+    f->elements = (array_state){0};
+    bool text = f->options->format != STREAM_LINES && has_terminator(f->options->format);
+    if (f->at.offset && f->options->format == STREAM_JSON && f->options->terminator == '\n' &&
+        find_array(f, name, err))
+        return STREAM_FAILED;
     if (stream__source_open(&f->source, name, f->options->plain, f->control, err))
         return STREAM_FAILED;
     f->at_eof = false;
     f->header_next = f->options->header && f->at.offset == 0;
+    f->beginning = text && f->at.offset == 0;
     f->csv = CSV_FIELD_START;
     f->crlf = false;
     if (f->at.offset == 0) return STREAM_OK;
-    switch (stream__source_skip(f->source, f->at.offset, err)) {
+    switch (f->array == ARRAY_YES ? skip_lines(f, f->at.offset, err)
+                                  : stream__source_skip(f->source, f->at.offset, err)) {
     case SOURCE_DATA:
         return STREAM_OK;
     case SOURCE_EOF:
@@ -406,6 +492,9 @@ static void describe(stream_framer *f, stream_block *block) {
         memcpy(b->terminator, crlf ? "\r\n" : "\n", 2);
         if (!is_table(o->format)) b->terminator[0] = o->terminator;
     }
+    b->separator = (char)f->plan->separator;
+    b->byte_order_mark = f->marked;
+    f->marked = false;
     b->file = f->files[f->at.file];
     b->first_record = f->at.record + 1;
     b->first_offset = f->at.offset;
@@ -439,11 +528,15 @@ static stream_status step(stream_framer *f, stream_block *block, int timeout_ms)
         if (f->at.file == f->file_count) return STREAM_END;
         if (open_file(f) != STREAM_OK) return STREAM_FAILED;
     }
-    cut(f, block);
+    bool looked = !f->beginning || (block->end > block->base && look_at_beginning(f, block));
+    if (looked) cut(f, block);
     bool complete = f->at_eof && block->scanned == block->end && !f->pending_failure;
     if (!has_terminator(f->options->format)) /* its scan stops before half a record */
         complete = f->at_eof && !f->pending_failure && !is_crowded(f, block);
     if (complete && !is_crowded(f, block)) cut_last(f, block);
+    if (complete && f->array == ARRAY_YES && !f->elements.closed && !f->pending_failure)
+        record_failure(f, block, block->count,
+                       "is not there: the file ends before its array is closed");
     if (f->header_next && block->count && !f->pending_failure) take_header(f, block);
     if (f->pending_failure) return block->count ? STREAM_BATCH : STREAM_FAILED;
     if (is_crowded(f, block)) return STREAM_BATCH;
@@ -465,6 +558,8 @@ static stream_status step(stream_framer *f, stream_block *block, int timeout_ms)
     switch (stream__source_read(f->source, block->memory + block->end, room,
                                 block->count ? 0 : timeout_ms, &got, &f->failure)) {
     case SOURCE_DATA:
+        if (f->array == ARRAY_YES)
+            got = stream__array_lines(&f->elements, block->memory + block->end, got);
         block->end += (uint32_t)got;
         return STREAM_OK;
     case SOURCE_EOF:
@@ -505,6 +600,7 @@ stream_status stream__framer_init(stream_framer *f, const stream_options *option
     memset(f, 0, sizeof *f);
     f->options = options;
     f->plan = plan;
+    f->scanner = stream__active_scanner();
     f->files = files;
     f->file_count = file_count;
     f->control = control;

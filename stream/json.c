@@ -15,9 +15,12 @@
  *              o a  an object or array: its text without white space
  * As text    for readers of words and items a value is also spelled without tag, and
  *            numbers without exponent: 1e2 is 100, 15e-1 is 1.5.
- * Limits     1024 levels. Of several fields with one name the first counts.
+ * Limits     1024 levels. Of several fields with one name the last counts: when a name
+ *            comes again, what was found behind it before is forgotten.
  */
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stream_internal.h"
@@ -163,11 +166,24 @@ bool stream_reads_as_json(const void *text, size_t length) {
 
 /* An open bracket. */
 typedef struct {
-    uint64_t active;   /* paths that lead into it and have found nothing yet */
+    uint64_t active;   /* paths that lead into it */
     uint64_t captured; /* paths that it is itself the answer to */
-    uint32_t index;    /* of an array's present element */
+    int32_t index;     /* of an array's present element */
+    int32_t count;     /* elements of an array, if a path counts them from the end */
+    size_t items;      /* how many items had been found before it */
     bool object;
 } json_level;
+
+/* A search for the values of paths. */
+typedef struct {
+    const unsigned char *text;
+    uint32_t to;
+    const json_path *paths;
+    uint64_t many; /* paths that may lead to many values */
+    json_slice *parts;
+    json_items *items;
+    bool escapes; /* there is a backslash in the text */
+} json_search;
 
 /* The end of the string before the token at `next`: only white space is between. */
 static uint32_t end_of_string(const unsigned char *text, uint32_t next) {
@@ -175,33 +191,74 @@ static uint32_t end_of_string(const unsigned char *text, uint32_t next) {
     return next;
 }
 
-/* Does a field name, still in quotes, mean this step? */
-static bool is_step(const unsigned char *name, size_t length, const path_step *step, bool escapes) {
-    name++;
-    length -= 2;
+/* Does the field name that begins with the quote at `start` mean this step? */
+static inline bool is_step(const json_search *s, uint32_t start, const path_step *step) {
+    const unsigned char *name = s->text + start + 1;
     if (!step->name) return false;
-    if (!escapes || !memchr(name, '\\', length))
-        return length == step->length && !memcmp(name, step->name, length);
+    if (!s->escapes)
+        return s->to - start > step->length + 1 && name[step->length] == '"' &&
+               !memcmp(name, step->name, step->length);
+    const unsigned char *end = name;
+    while (*end != '"') end += 1 + (*end == '\\');
+    size_t length = (size_t)(end - name);
     unsigned char copy[1024];
     if (length > 6 * (size_t)step->length || length > sizeof copy) return false;
-    size_t n = (size_t)(unescape(name, name + length, copy) - copy);
+    size_t n = (size_t)(unescape(name, end, copy) - copy);
     return n == step->length && !memcmp(copy, step->name, n);
 }
 
-/* The paths that go on through the field `name` (or, in an array, the present element) of a
- * level. Each is taken off: later fields of the same name do not count. */
-static uint64_t follow(json_level *level, const json_path *paths, uint32_t depth,
-                       const unsigned char *name, size_t length, bool escapes) {
+/* Forget what was found for a path since `level` was opened. */
+static void forget(const json_search *s, const json_level *level, int path) {
+    s->parts[path] = (json_slice){0, 0};
+    if (!(s->many >> path & 1)) return;
+    size_t kept = level->items;
+    for (size_t i = level->items; i < s->items->count; i++)
+        if (s->items->items[i].path != (uint32_t)path) s->items->items[kept++] = s->items->items[i];
+    s->items->count = kept;
+}
+
+/* The paths that go on through the field whose name begins at `start`. A field of the same name
+ * that came before does not count. */
+static inline uint64_t follow_field(const json_search *s, const json_level *level, uint32_t depth,
+                                    uint32_t start) {
     uint64_t found = 0;
     for (uint64_t rest = level->active; rest; rest &= rest - 1) {
         int p = __builtin_ctzll(rest);
-        const path_step *step = &paths[p].steps[depth - 1];
-        if (level->object ? is_step(name, length, step, escapes)
-                          : !step->name && step->index == level->index)
-            found |= 1ull << p;
+        if (!is_step(s, start, &s->paths[p].steps[depth - 1])) continue;
+        found |= 1ull << p;
+        forget(s, level, p);
     }
-    level->active &= ~found;
     return found;
+}
+
+/* The paths that go on through the present element of an array. */
+static uint64_t follow_element(const json_search *s, const json_level *level, uint32_t depth) {
+    uint64_t found = 0;
+    for (uint64_t rest = level->active; rest; rest &= rest - 1) {
+        int p = __builtin_ctzll(rest);
+        const path_step *step = &s->paths[p].steps[depth - 1];
+        int32_t index = step->index < 0 ? level->count + step->index : step->index;
+        if (!step->name && (step->each || index == level->index)) found |= 1ull << p;
+    }
+    return found;
+}
+
+/* How many elements the array has whose first token is at t; 0 unless a path asks. */
+static int32_t count_elements(const json_search *s, const json_level *level, uint32_t depth,
+                              const uint32_t *t) {
+    bool asked = false;
+    for (uint64_t rest = level->active; rest; rest &= rest - 1) {
+        const path_step *step = &s->paths[__builtin_ctzll(rest)].steps[depth - 1];
+        asked |= !step->name && step->index < 0;
+    }
+    if (!asked) return 0;
+    int32_t count = 1;
+    for (int nested = 0; *t < s->to && nested >= 0; t++) {
+        unsigned char c = s->text[*t];
+        nested += (c == '[' || c == '{') - (c == ']' || c == '}');
+        count += nested == 0 && c == ',';
+    }
+    return count;
 }
 
 /* Those of the paths that have no further step at this depth. */
@@ -214,9 +271,40 @@ static uint64_t complete(const json_path *paths, uint64_t mask, uint32_t depth) 
     return answers;
 }
 
-static void capture(json_slice *parts, uint64_t answers, uint32_t start, uint32_t stop) {
-    for (; answers; answers &= answers - 1)
-        parts[__builtin_ctzll(answers)] = (json_slice){start, stop};
+static bool add_found(json_items *items, uint32_t path, json_slice value) {
+    if (items->count == items->room) {
+        size_t room = items->room ? 2 * items->room : 16;
+        json_item *more = realloc(items->items, room * sizeof *more);
+        if (!more) return false;
+        items->items = more;
+        items->room = room;
+    }
+    items->items[items->count++] = (json_item){path, value};
+    return true;
+}
+
+/* Take a value down as the answer to these paths. False: out of memory. */
+static inline bool capture(const json_search *s, uint64_t answers, uint32_t start, uint32_t stop) {
+    for (; answers; answers &= answers - 1) {
+        int p = __builtin_ctzll(answers);
+        if (!(s->many >> p & 1)) s->parts[p] = (json_slice){start, stop};
+        else if (!add_found(s->items, (uint32_t)p, (json_slice){start, stop})) return false;
+    }
+    return true;
+}
+
+/* The end of a bracket that is an answer is known. */
+static void capture_end(const json_search *s, const json_level *level, uint32_t stop) {
+    for (uint64_t rest = level->captured; rest; rest &= rest - 1) {
+        int p = __builtin_ctzll(rest);
+        if (!(s->many >> p & 1)) {
+            s->parts[p].stop = stop;
+            continue;
+        }
+        /* the item that was added when the bracket opened, just after those before it */
+        for (size_t i = level->items; i < s->items->count; i++)
+            if (s->items->items[i].path == (uint32_t)p) s->items->items[i].value.stop = stop;
+    }
 }
 
 /* The paths' first steps must fit the outermost value. */
@@ -233,7 +321,8 @@ static stream_reason check_root(unsigned char first, const json_path *paths, uin
  * from `to` on belong to others; the last of all is UINT32_MAX. */
 stream_reason stream__json_find(const unsigned char *text, uint32_t from, uint32_t to,
                                 const uint32_t **tokens, const json_path *paths,
-                                uint32_t path_count, json_slice *parts, uint32_t *where) {
+                                uint32_t path_count, json_slice *parts, json_items *items,
+                                uint32_t *where) {
     json_level levels[MAX_DEPTH], *level = levels; /* set as they are opened */
     const uint32_t *t = *tokens;
     const bool escapes = memchr(text + from, '\\', to - from) != NULL;
@@ -241,7 +330,13 @@ stream_reason stream__json_find(const unsigned char *text, uint32_t from, uint32
     uint32_t depth = 0, start, last;
     uint64_t mask = path_count ? ~0ull >> (64 - path_count) : 0, answers;
     stream_reason reason;
-    for (uint32_t i = 0; i < path_count; i++) parts[i] = (json_slice){0, 0};
+    json_search search = {text, to, paths, 0, parts, items, escapes};
+    assert(path_count <= 64);
+    items->count = 0;
+    for (uint32_t i = 0; i < path_count; i++) {
+        parts[i] = (json_slice){0, 0};
+        search.many |= (uint64_t)paths[i].each << i;
+    }
 
 value:
     start = *t;
@@ -254,15 +349,20 @@ value:
         reason = REASON_DEPTH;
         if (depth == MAX_DEPTH) goto failed;
         level = &levels[depth++];
-        *level = (json_level){mask & ~answers, answers, 0, text[start] == '{'};
-        capture(parts, answers, start, start);
+        *level = (json_level){.active = mask & ~answers,
+                              .captured = answers,
+                              .items = items->count,
+                              .object = text[start] == '{'};
+        if (!capture(&search, answers, start, start)) goto no_memory;
+        if (level->active && !level->object)
+            level->count = count_elements(&search, level, depth, t);
         if (*t < to && text[*t] == (level->object ? '}' : ']')) goto close;
         if (level->object) goto field;
         goto element;
     case '"':
         if (answers || escapes) {
             last = end_of_string(text, *t < to ? *t : to);
-            capture(parts, answers, start, last);
+            if (!capture(&search, answers, start, last)) goto no_memory;
             if (escapes && (bad = bad_escape(text + start + 1, text + last - 1))) goto bad_escape;
         }
         goto after;
@@ -297,7 +397,7 @@ value:
         goto failed;
     }
     if (!stop) goto failed;
-    if (answers) capture(parts, answers, start, (uint32_t)(stop - text));
+    if (answers && !capture(&search, answers, start, (uint32_t)(stop - text))) goto no_memory;
 
 after: /* a value */
     if (depth == 0) {
@@ -319,8 +419,7 @@ after: /* a value */
     if (text[*t] != (level->object ? '}' : ']')) goto misplaced;
 
 close: /* the innermost bracket */
-    for (uint64_t rest = level->captured; rest; rest &= rest - 1)
-        parts[__builtin_ctzll(rest)].stop = *t + 1;
+    if (level->captured) capture_end(&search, level, *t + 1);
     t++;
     depth--;
     level--;
@@ -331,19 +430,20 @@ field:
     if (start >= to || text[start] != '"') goto misplaced;
     t++;
     if (*t >= to || text[*t] != ':') goto misplaced;
-    mask = 0;
-    if (level->active || escapes) {
+    if (escapes) {
         last = end_of_string(text, *t);
-        if (escapes && (bad = bad_escape(text + start + 1, text + last - 1))) goto bad_escape;
-        mask = follow(level, paths, depth, text + start, last - start, escapes);
+        if ((bad = bad_escape(text + start + 1, text + last - 1))) goto bad_escape;
     }
+    mask = level->active ? follow_field(&search, level, depth, start) : 0;
     t++;
     goto value;
 
 element:
-    mask = level->active ? follow(level, paths, depth, NULL, 0, false) : 0;
+    mask = level->active ? follow_element(&search, level, depth) : 0;
     goto value;
 
+no_memory:
+    return REASON_MEMORY;
 misplaced: /* or not there at all */
     reason = *t < to ? REASON_SYNTAX : REASON_CUT;
     start = *t < to ? *t : to;
@@ -391,7 +491,7 @@ static size_t canonical_number(const unsigned char *p, size_t length, unsigned c
         bool minus = *p == '-';
         if (*p == '-' || *p == '+') p++;
         while (p < end - 1 && *p == '0') p++;
-        if (end - p > 17) { /* beyond all measure: by its spelling */
+        if (end - p > 17) { /* the exponent exceeds int64: compare as text */
             *to++ = 'E';
             memcpy(to, e, (size_t)(end - e));
             return (size_t)(to + (end - e) - start);

@@ -10,14 +10,18 @@
  *
  * JSON parts are spelled as json.c says, tag included.
  */
+#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #include "stream_internal.h"
 
 bool stream__keyer_init(stream_keyer *keyer, const key_plan *plan) {
     memset(keyer, 0, sizeof *keyer);
     keyer->plan = plan;
+    if (!stream__fields_init(&keyer->fields, plan)) return false;
     if (plan->format == STREAM_JSON) keyer->json = stream__json_index_new();
     return plan->format != STREAM_JSON || keyer->json;
 }
@@ -25,6 +29,10 @@ bool stream__keyer_init(stream_keyer *keyer, const key_plan *plan) {
 void stream__keyer_release(stream_keyer *keyer) {
     stream__buffer_release(&keyer->key);
     stream__buffer_release(&keyer->value);
+    stream__buffer_release(&keyer->spelled);
+    stream__buffer_release(&keyer->letters);
+    stream__fields_release(&keyer->fields);
+    free(keyer->items.items);
     if (keyer->json) stream__json_index_free(keyer->json);
     memset(keyer, 0, sizeof *keyer);
 }
@@ -108,8 +116,55 @@ static inline stream_reason hash(const key_plan *plan, const void *key, size_t l
 
 static bool is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-static void fold(unsigned char *p, size_t length) {
+static bool is_ascii(const unsigned char *p, size_t length) {
+    uint64_t all = 0, word;
+    for (; length >= 8; p += 8, length -= 8) {
+        memcpy(&word, p, 8);
+        all |= word;
+    }
+    for (; length; p++, length--) all |= *p;
+    return !(all & 0x8080808080808080ull);
+}
+
+static void fold_ascii(unsigned char *p, size_t length) {
     for (size_t i = 0; i < length; i++) p[i] |= (unsigned char)((p[i] >= 'A' && p[i] <= 'Z') << 5);
+}
+
+/* Letters of Unicode, folded and normalized as the plan says, into `letters`. False: out of memory.
+ * What is not UTF-8 has *length -1. */
+static bool map_letters(stream_keyer *k, const unsigned char *p, size_t length, ptrdiff_t *mapped) {
+    const key_plan *plan = k->plan;
+    utf8proc_option_t how = UTF8PROC_STABLE;
+    if (plan->fold) how |= UTF8PROC_CASEFOLD;
+    if (plan->normalize) how |= UTF8PROC_COMPOSE;
+    if (plan->normalize == STREAM_NFKC) how |= UTF8PROC_COMPAT;
+    k->letters.length = 0;
+    size_t room = 2 * length + 16; /* code points, of 4 bytes; nearly always enough */
+    for (;;) {
+        if (!stream__buffer_reserve(&k->letters, 4 * room + 4)) return false;
+        utf8proc_int32_t *points = (utf8proc_int32_t *)(void *)k->letters.bytes;
+        *mapped =
+            utf8proc_decompose(p, (utf8proc_ssize_t)length, points, (utf8proc_ssize_t)room, how);
+        if (*mapped < 0) return *mapped = -1, true;
+        if ((size_t)*mapped <= room) {
+            *mapped = utf8proc_reencode(points, *mapped, how);
+            return true;
+        }
+        room = (size_t)*mapped;
+    }
+}
+
+/* Append a part with its letters folded and normalized. */
+static bool append_letters(stream_keyer *k, const unsigned char *p, size_t length) {
+    const key_plan *plan = k->plan;
+    size_t at = k->key.length;
+    ptrdiff_t mapped = -1;
+    bool ascii = (!plan->fold && !plan->normalize) || is_ascii(p, length);
+    if (!ascii && !map_letters(k, p, length, &mapped)) return false;
+    if (mapped >= 0) return stream__buffer_append(&k->key, k->letters.bytes, (size_t)mapped);
+    if (!stream__buffer_append(&k->key, p, length)) return false;
+    if (plan->fold) fold_ascii(k->key.bytes + at, length);
+    return true;
 }
 
 /* Narrow a part to what counts of it. */
@@ -128,13 +183,13 @@ static void narrow(const key_plan *plan, bool first, const unsigned char **p, si
 /* Hash a key that is one stretch of plain bytes. */
 static inline stream_reason hash_single(stream_keyer *k, const unsigned char *p, size_t length,
                                         uint64_t *out) {
+    if (k->plan->as_is) return hash(k->plan, p, length, out);
     narrow(k->plan, true, &p, &length);
-    if (k->plan->fold) {
+    if (k->plan->fold || k->plan->normalize) {
         k->key.length = 0;
-        if (!stream__buffer_reserve(&k->key, length + 1)) return REASON_MEMORY;
-        memcpy(k->key.bytes, p, length);
-        fold(k->key.bytes, length);
+        if (!append_letters(k, p, length)) return REASON_MEMORY;
         p = k->key.bytes;
+        length = k->key.length;
     }
     return hash(k->plan, p, length, out);
 }
@@ -153,16 +208,15 @@ static void hash_lines(const key_plan *plan, stream_block *block) {
 
 static bool whole_keys(stream_keyer *k, stream_block *block, size_t first) {
     const key_plan *plan = k->plan;
-    bool as_is = !plan->trim && !plan->fold && !plan->skip_prefix;
-    if (as_is && plan->format == STREAM_LINES && !plan->row && !plan->hash) {
+    bool line = plan->format == STREAM_LINES || plan->format == STREAM_CLF;
+    if (plan->as_is && line && !plan->row && !plan->hash) {
         hash_lines(plan, block); /* lines have no header */
         return true;
     }
     for (size_t i = first; i < block->count; i++) {
         uint32_t length;
         const unsigned char *p = content(block, i, &length);
-        stream_reason reason = as_is ? hash(plan, p, length, words_of(k, block, i))
-                                     : hash_single(k, p, length, words_of(k, block, i));
+        stream_reason reason = hash_single(k, p, length, words_of(k, block, i));
         if (reason == REASON_MEMORY) return false;
         if (reason) mark_reason(k, block, i, reason, 0);
     }
@@ -180,12 +234,12 @@ static void put_length(unsigned char *to, size_t length) {
 /* Leave room for a part's length; returns where. */
 static size_t open_part(stream_keyer *k) {
     size_t at = k->key.length;
-    if (k->plan->key_count > 1) k->key.length += 4;
+    if (k->plan->joined) k->key.length += 4;
     return at;
 }
 
 static void close_part(stream_keyer *k, size_t at) {
-    if (k->plan->key_count < 2) return;
+    if (!k->plan->joined) return;
     put_length(k->key.bytes + at, k->key.length - at - 4);
 }
 
@@ -193,10 +247,7 @@ static bool add_bytes(stream_keyer *k, uint32_t part, const unsigned char *p, si
     narrow(k->plan, part == 0, &p, &length);
     if (!stream__buffer_reserve(&k->key, length + 4)) return false;
     size_t at = open_part(k);
-    unsigned char *to = k->key.bytes + k->key.length;
-    memcpy(to, p, length);
-    if (k->plan->fold) fold(to, length);
-    k->key.length += length;
+    if (!append_letters(k, p, length)) return false;
     close_part(k, at);
     return true;
 }
@@ -214,94 +265,127 @@ static uint64_t hash_label(const key_plan *plan, const unsigned char *text, size
 }
 
 /* ------------------------------------------------------------------------
- * CSV and TSV
+ * Rows and lines of fields
  * ------------------------------------------------------------------------ */
 
-typedef struct {
-    const unsigned char *row;
-    uint32_t length;
-    uint32_t starts[STREAM_PLACES], stops[STREAM_PLACES];
-} table_row;
-
-/* The value of a part: of the key, the time, the number or the label. */
-static const unsigned char *part_value(stream_keyer *k, const table_row *r, uint32_t part,
-                                       size_t *length) {
-    uint32_t slot = k->plan->slot[part];
-    const unsigned char *field = r->row + r->starts[slot];
-    *length = r->stops[slot] - r->starts[slot];
-    if (k->plan->format == STREAM_TSV) return field;
-    return stream__csv_value(field, *length, &k->value, length);
+/* The fields of a part, as indexes of the finder's. False if one is not there. */
+static inline bool fields_of(const stream_keyer *k, uint32_t part, uint32_t *first,
+                             uint32_t *last) {
+    const key_plan *plan = k->plan;
+    if (!plan->flexible) {
+        *first = *last = plan->slot[part];
+        return k->fields.starts[*first] != STREAM_NO_FIELD;
+    }
+    int64_t count = k->fields.count, a = plan->ranges[part].first, b = plan->ranges[part].last;
+    if (a < 0) a += count;
+    if (b < 0) b += count;
+    if (a < 0 || a > b || b >= count) return false;
+    *first = (uint32_t)a;
+    *last = (uint32_t)b;
+    return true;
 }
 
-static stream_reason row_time(stream_keyer *k, const table_row *r, int64_t *time, uint32_t *where) {
+static const unsigned char *field_value(stream_keyer *k, const unsigned char *row, uint32_t field,
+                                        size_t *length) {
+    const unsigned char *p = row + k->fields.starts[field];
+    *length = k->fields.stops[field] - k->fields.starts[field];
+    if (k->plan->fields != FIELDS_QUOTED) return p;
+    return stream__csv_value(p, *length, &k->value, length);
+}
+
+/* The value of a time, number or label and its place in the row. */
+static stream_reason single_value(stream_keyer *k, const unsigned char *row, uint32_t part,
+                                  stream_reason without, const unsigned char **text, size_t *length,
+                                  uint32_t *where) {
+    uint32_t first, last;
+    if (!fields_of(k, part, &first, &last)) return without;
+    *where = k->fields.starts[first];
+    *text = field_value(k, row, first, length);
+    return *text ? REASON_NONE : REASON_MEMORY;
+}
+
+static stream_reason row_time(stream_keyer *k, const unsigned char *row, int64_t *time,
+                              uint32_t *where) {
     size_t length;
-    const unsigned char *text = part_value(k, r, k->plan->key_count, &length);
-    if (!text) return REASON_MEMORY;
-    *where = r->starts[k->plan->slot[k->plan->key_count]];
-    return stream__moment_parse(k->plan, text, length, time) ? REASON_NONE : REASON_BAD_TIME;
+    const unsigned char *text;
+    stream_reason reason =
+        single_value(k, row, k->plan->key_count, REASON_NO_TIME, &text, &length, where);
+    return reason ? reason : stream__moment_parse(k->plan, text, length, time);
 }
 
-static stream_reason row_number(stream_keyer *k, const table_row *r, double *number,
+static stream_reason row_number(stream_keyer *k, const unsigned char *row, double *number,
                                 uint32_t *where) {
     size_t length;
-    uint32_t part = number_part(k->plan);
-    const unsigned char *text = part_value(k, r, part, &length);
-    if (!text) return REASON_MEMORY;
-    *where = r->starts[k->plan->slot[part]];
+    const unsigned char *text;
+    stream_reason reason =
+        single_value(k, row, number_part(k->plan), REASON_NO_VALUE, &text, &length, where);
+    if (reason) return reason;
     return stream__number_parse(text, length, number) ? REASON_NONE : REASON_BAD_VALUE;
 }
 
-static stream_reason row_label(stream_keyer *k, const table_row *r, uint64_t *label) {
+static stream_reason row_label(stream_keyer *k, const unsigned char *row, uint64_t *label,
+                               uint32_t *where) {
     size_t length;
-    const unsigned char *text = part_value(k, r, label_part(k->plan), &length);
-    if (!text) return REASON_MEMORY;
-    *label = hash_label(k->plan, text, length);
-    return REASON_NONE;
+    const unsigned char *text;
+    stream_reason reason =
+        single_value(k, row, label_part(k->plan), REASON_NO_LABEL, &text, &length, where);
+    if (!reason) *label = hash_label(k->plan, text, length);
+    return reason;
 }
 
-static stream_reason row_key(stream_keyer *k, const table_row *r, uint64_t *out) {
+static stream_reason row_key(stream_keyer *k, const unsigned char *row, uint64_t *out) {
     const key_plan *plan = k->plan;
     size_t length;
-    if (!plan->by_parts) return hash_single(k, r->row, r->length, out);
-    if (plan->key_count == 1) {
-        const unsigned char *value = part_value(k, r, 0, &length);
+    uint32_t first, last;
+    stream_reason lacks = plan->fields == FIELDS_QUOTED || plan->format == STREAM_TSV
+                              ? REASON_NO_COLUMN
+                              : REASON_NO_WORD;
+    if (!plan->joined) {
+        if (!fields_of(k, 0, &first, &last)) return lacks;
+        const unsigned char *value = field_value(k, row, first, &length);
         return value ? hash_single(k, value, length, out) : REASON_MEMORY;
     }
     k->key.length = 0;
     for (uint32_t part = 0; part < plan->key_count; part++) {
-        const unsigned char *value = part_value(k, r, part, &length);
-        if (!value || !add_bytes(k, part, value, length)) return REASON_MEMORY;
+        if (!fields_of(k, part, &first, &last)) return lacks;
+        for (uint32_t field = first; field <= last; field++) {
+            const unsigned char *value = field_value(k, row, field, &length);
+            if (!value || !add_bytes(k, part, value, length)) return REASON_MEMORY;
+        }
     }
     return hash(plan, k->key.bytes, k->key.length, out);
 }
 
-/* Only `found` of the wanted columns are there: what is it that lacks one? */
-static stream_reason lacking(const key_plan *plan, size_t found) {
-    for (uint32_t part = 0; part < plan->key_count; part++)
-        if (plan->slot[part] >= found) return REASON_NO_COLUMN;
-    if (plan->timed && plan->slot[plan->key_count] >= found) return REASON_NO_TIME;
-    bool number = plan->numbered && plan->slot[number_part(plan)] >= found;
-    return number ? REASON_NO_VALUE : REASON_NO_LABEL;
+/* Nothing of what is wanted is there: the first of it. */
+static stream_reason lacking(const key_plan *plan) {
+    return plan->by_parts   ? REASON_NO_FIELD
+           : plan->timed    ? REASON_NO_TIME
+           : plan->numbered ? REASON_NO_VALUE
+                            : REASON_NO_LABEL;
+}
+
+/* A key that lacks counts before a time that does, whoever is looked at first. */
+static stream_reason row_record(stream_keyer *k, stream_block *block, size_t i,
+                                const unsigned char *row, uint32_t length, uint32_t *where) {
+    const key_plan *plan = k->plan;
+    uint32_t first, last;
+    stream_reason reason = stream__fields_find(&k->fields, plan, row, length);
+    for (uint32_t part = 0; part < plan->key_count && !reason; part++)
+        if (!fields_of(k, part, &first, &last)) return row_key(k, row, words_of(k, block, i));
+    if (!reason && plan->timed) reason = row_time(k, row, &block->times[i], where);
+    if (!reason && plan->numbered) reason = row_number(k, row, &block->numbers[i], where);
+    if (!reason && plan->labelled) reason = row_label(k, row, &block->labels[i], where);
+    if (reason) return reason;
+    if (!plan->by_parts) return hash_single(k, row, length, words_of(k, block, i));
+    return row_key(k, row, words_of(k, block, i));
 }
 
 static bool row_keys(stream_keyer *k, stream_block *block, size_t first) {
-    const key_plan *plan = k->plan;
-    bool csv = plan->format == STREAM_CSV;
-    table_row r;
     for (size_t i = first; i < block->count; i++) {
-        r.row = content(block, i, &r.length);
-        uint32_t where = 0;
-        size_t found = stream__scan_columns(r.row, r.length, csv ? ',' : '\t', csv, plan->wanted,
-                                            plan->wanted_count, r.starts, r.stops);
-        stream_reason reason = REASON_NONE;
-        if (found < plan->wanted_count) {
-            reason = lacking(plan, found);
-            where = r.length;
-        }
-        if (!reason && plan->timed) reason = row_time(k, &r, &block->times[i], &where);
-        if (!reason && plan->numbered) reason = row_number(k, &r, &block->numbers[i], &where);
-        if (!reason && plan->labelled) reason = row_label(k, &r, &block->labels[i]);
-        if (!reason) reason = row_key(k, &r, words_of(k, block, i));
+        uint32_t length;
+        const unsigned char *row = content(block, i, &length);
+        uint32_t where = length;
+        stream_reason reason = row_record(k, block, i, row, length, &where);
         if (reason == REASON_MEMORY) return false;
         if (reason) mark_reason(k, block, i, reason, where);
     }
@@ -317,16 +401,15 @@ static inline bool spell(stream_keyer *k, bool first, const unsigned char *text,
     const key_plan *plan = k->plan;
     size_t start = k->key.length;
     if (!stream__json_canonical(text, length, &k->key)) return false;
-    if (k->key.bytes[start] == 's' && (plan->trim || plan->fold || plan->skip_prefix)) {
-        unsigned char *value = k->key.bytes + start + 1;
-        const unsigned char *p = value;
-        size_t n = k->key.length - start - 1;
-        narrow(plan, first, &p, &n);
-        memmove(value, p, n);
-        if (plan->fold) fold(value, n);
-        k->key.length = start + 1 + n;
-    }
-    return true;
+    if (k->key.bytes[start] != 's' || plan->as_is) return true;
+    const unsigned char *p = k->key.bytes + start + 1;
+    size_t n = k->key.length - start - 1;
+    narrow(plan, first, &p, &n);
+    /* what is appended replaces the spelling that it is made of */
+    k->spelled.length = 0;
+    if (!stream__buffer_append(&k->spelled, p, n)) return false;
+    k->key.length = start + 1;
+    return append_letters(k, k->spelled.bytes, n);
 }
 
 /* An item behind its length: by its value, as text. */
@@ -384,6 +467,45 @@ static bool add_json(stream_keyer *k, uint32_t part, const unsigned char *text, 
     return true;
 }
 
+/* All values of a path that leads to many: the tag m, and each behind its length; as text they are
+ * an array, as items a list. False: out of memory. */
+static bool add_many(stream_keyer *k, uint32_t part, const unsigned char *text) {
+    int how = k->plan->json_values;
+    if (!stream__buffer_reserve(&k->key, 8)) return false;
+    size_t outer = open_part(k);
+    bool done = stream__buffer_append(&k->key,
+                                      how == STREAM_TYPED     ? "m"
+                                      : how == STREAM_AS_TEXT ? "["
+                                                              : "l",
+                                      1),
+         any = false;
+    for (size_t i = 0; i < k->items.count && done; i++) {
+        if (k->items.items[i].path != part) continue;
+        json_slice s = k->items.items[i].value;
+        const unsigned char *value = text + s.start;
+        size_t length = s.stop - s.start, at = k->key.length;
+        if (how == STREAM_AS_ITEMS) {
+            done = add_item(k, value, length);
+        } else if (how == STREAM_AS_TEXT) {
+            done = (!any || stream__buffer_append(&k->key, ",", 1)) &&
+                   stream__json_text(value, length, &k->key);
+        } else {
+            done = stream__buffer_append(&k->key, "....", 4) && spell(k, part == 0, value, length);
+            if (done) put_length(k->key.bytes + at, k->key.length - at - 4);
+        }
+        any = true;
+    }
+    if (done && how == STREAM_AS_TEXT) done = stream__buffer_append(&k->key, "]", 1);
+    if (done) close_part(k, outer);
+    return done;
+}
+
+static bool has_items(const stream_keyer *k, uint32_t path) {
+    for (size_t i = 0; i < k->items.count; i++)
+        if (k->items.items[i].path == path) return true;
+    return false;
+}
+
 /* The text of a part: of a string what is in it. NULL: out of memory. */
 static const unsigned char *json_text(stream_keyer *k, const unsigned char *text, json_slice s,
                                       size_t *length) {
@@ -402,7 +524,7 @@ static stream_reason json_time(stream_keyer *k, const unsigned char *text, json_
     if (s.start == s.stop) return REASON_NO_TIME;
     const unsigned char *p = json_text(k, text, s, &length);
     if (!p) return REASON_MEMORY;
-    return stream__moment_parse(k->plan, p, length, time) ? REASON_NONE : REASON_BAD_TIME;
+    return stream__moment_parse(k->plan, p, length, time);
 }
 
 static stream_reason json_number(stream_keyer *k, const unsigned char *text, json_slice s,
@@ -428,19 +550,15 @@ static stream_reason json_key(stream_keyer *k, const unsigned char *text, const 
                               uint64_t *out) {
     const key_plan *plan = k->plan;
     for (uint32_t i = 0; i < plan->key_count; i++)
-        if (parts[i].start == parts[i].stop) return REASON_NO_FIELD;
+        if (plan->paths[i].each ? !has_items(k, i) : parts[i].start == parts[i].stop)
+            return REASON_NO_FIELD;
     k->key.length = 0;
     for (uint32_t i = 0; i < plan->key_count; i++)
-        if (!add_json(k, i, text + parts[i].start, parts[i].stop - parts[i].start))
+        if (plan->paths[i].each
+                ? !add_many(k, i, text)
+                : !add_json(k, i, text + parts[i].start, parts[i].stop - parts[i].start))
             return REASON_MEMORY;
     return hash(plan, k->key.bytes, k->key.length, out);
-}
-
-/* A byte order mark before the first value of a file belongs to its record, but not to its key. */
-static uint32_t mark_before(const stream_block *block, size_t i, const unsigned char *line,
-                            uint32_t length) {
-    bool first = i == 0 && block->batch.first_offset == 0;
-    return first && length >= 3 && !memcmp(line, STREAM_BYTE_ORDER_MARK, 3) ? 3 : 0;
 }
 
 /* One line: text[from..to) whose tokens begin at *tokens, which moves past them. */
@@ -451,10 +569,10 @@ static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsi
     uint32_t where = from;
     bool blank = **tokens >= to;
     stream_reason reason = REASON_NONE;
-    if (blank && plan->part_count) reason = lacking(plan, 0);
+    if (blank && plan->part_count) reason = lacking(plan);
     else if (!blank)
-        reason =
-            stream__json_find(text, from, to, tokens, plan->paths, plan->part_count, parts, &where);
+        reason = stream__json_find(text, from, to, tokens, plan->paths, plan->part_count, parts,
+                                   &k->items, &where);
     if (!reason && plan->timed) {
         where = parts[plan->key_count].start;
         reason = json_time(k, text, parts[plan->key_count], &block->times[i]);
@@ -471,9 +589,7 @@ static bool json_line(stream_keyer *k, stream_block *block, size_t i, const unsi
         reason = json_key(k, text, parts, words_of(k, block, i));
     else if (!reason) reason = hash_single(k, text + from, to - from, words_of(k, block, i));
     if (reason == REASON_MEMORY) return false;
-    const unsigned char *record = block->memory + block->ends[i]; /* a mark may be before `from` */
-    if (reason)
-        mark_reason(k, block, i, reason, where > from ? (uint32_t)(text + where - record) : 0);
+    if (reason) mark_reason(k, block, i, reason, where > from ? where - from : 0);
     return true;
 }
 
@@ -484,9 +600,7 @@ static bool json_singly(stream_keyer *k, stream_block *block, size_t first) {
     for (size_t i = first; i < block->count; i++) {
         uint32_t length;
         const unsigned char *p = content(block, i, &length);
-        const uint32_t *tokens = none, skip = mark_before(block, i, p, length);
-        p += skip;
-        length -= skip;
+        const uint32_t *tokens = none;
         switch (stream__json_index(k->json, p, length, &tokens)) {
         case JSON_INDEX_MEMORY:
             return false;
@@ -510,16 +624,13 @@ static bool json_singly(stream_keyer *k, stream_block *block, size_t first) {
 static bool json_keys(stream_keyer *k, stream_block *block, size_t first) {
     uint32_t length, end = block->ends[block->count];
     const unsigned char *text = content(block, first, &length);
-    text += mark_before(block, first, text, length);
     const uint32_t *tokens, origin = (uint32_t)(text - block->memory);
     if (block->batch.terminator[0] != '\n' ||
         stream__json_index(k->json, text, end - origin, &tokens) != JSON_INDEX_OK)
         return json_singly(k, block, first);
     for (size_t i = first; i < block->count; i++) {
         const unsigned char *line = content(block, i, &length);
-        uint32_t skip = mark_before(block, i, line, length);
-        uint32_t from = (uint32_t)(line + skip - text);
-        length -= skip;
+        uint32_t from = (uint32_t)(line - text);
         if (!json_line(k, block, i, text, from, from + length, &tokens)) return false;
     }
     return true;

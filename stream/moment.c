@@ -3,6 +3,7 @@
  *   unix      seconds, also with a fraction: 1700000000.25; unix-ms, -us, -ns likewise
  *   iso       2024-02-29T23:59:59.5+01:00, with a blank for the T, without seconds, without a
  *             time, and the short form 20240229T235959Z. Without a zone it is UTC.
+ *   clf       10/Oct/2000:13:55:36 -0700, as web servers write it
  *   pattern   strptime(3), and %f for digits after the point. UTC unless it has %z.
  *
  * The range is that of 64 bits: the years 1678 to 2262.
@@ -23,7 +24,7 @@ stream_status stream__moment_format(key_plan *plan, const char *text, stream_err
         moment_kind kind;
     } kinds[] = {{"unix", MOMENT_SECONDS}, {"unix-s", MOMENT_SECONDS}, {"unix-ms", MOMENT_MS},
                  {"unix-us", MOMENT_US},   {"unix-ns", MOMENT_NS},     {"iso", MOMENT_ISO},
-                 {"iso8601", MOMENT_ISO},  {"rfc3339", MOMENT_ISO}};
+                 {"iso8601", MOMENT_ISO},  {"rfc3339", MOMENT_ISO},    {"clf", MOMENT_CLF}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(text, kinds[i].name) != 0) continue;
         plan->moment = kinds[i].kind;
@@ -31,11 +32,11 @@ stream_status stream__moment_format(key_plan *plan, const char *text, stream_err
     }
     if (!strchr(text, '%')) {
         char near[64];
-        const char *hint = weir_nearest(text, "unix|unix-ms|unix-us|unix-ns|iso", near);
+        const char *hint = weir_nearest(text, "unix|unix-ms|unix-us|unix-ns|iso|clf", near);
         return stream__fail(
             err, 0,
             "unknown time format '%.80s'%s%s%s (choose unix, unix-ms, unix-us, unix-ns, "
-            "iso, or a pattern such as %%d/%%b/%%Y:%%H:%%M:%%S %%z)",
+            "iso, clf, or a pattern such as %%d/%%b/%%Y:%%H:%%M:%%S %%z)",
             text, hint ? ": did you mean '" : "", hint ? hint : "", hint ? "'?" : "");
     }
     plan->moment = MOMENT_PATTERN;
@@ -187,11 +188,24 @@ static bool parse_pattern(const char *pattern, const char *text, size_t length, 
     return !__builtin_mul_overflow(seconds, SECOND, ns) && !__builtin_add_overflow(*ns, rest, ns);
 }
 
-bool stream__moment_parse(const key_plan *plan, const unsigned char *bytes, size_t length,
-                          int64_t *ns) {
-    const char *text = (const char *)bytes;
-    while (length && (*text == ' ' || *text == '\t')) text++, length--;
-    while (length && (text[length - 1] == ' ' || text[length - 1] == '\t')) length--;
+static bool parse_clf(const char *p, size_t length, int64_t *ns) {
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    const char *end = p + length;
+    int year, month = 1, day, hour, minute, second, east = 0;
+    if (!number(&p, end, 2, 1, 31, &day) || !accept(&p, end, '/') || end - p < 3) return false;
+    while (month <= 12 && memcmp(p, months + 3 * (month - 1), 3) != 0) month++;
+    p += 3;
+    if (month > 12 || !accept(&p, end, '/') || !number(&p, end, 4, 0, 9999, &year) ||
+        !accept(&p, end, ':') || !number(&p, end, 2, 0, 23, &hour) || !accept(&p, end, ':') ||
+        !number(&p, end, 2, 0, 59, &minute) || !accept(&p, end, ':') ||
+        !number(&p, end, 2, 0, 60, &second))
+        return false;
+    if (accept(&p, end, ' ') && !parse_zone(&p, end, &east)) return false;
+    int64_t seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - east;
+    return p == end && !__builtin_mul_overflow(seconds, SECOND, ns);
+}
+
+static bool parse_by(const key_plan *plan, const char *text, size_t length, int64_t *ns) {
     switch (plan->moment) {
     case MOMENT_SECONDS:
         return parse_unix(text, length, SECOND, ns);
@@ -203,7 +217,44 @@ bool stream__moment_parse(const key_plan *plan, const unsigned char *bytes, size
         return parse_unix(text, length, 1, ns);
     case MOMENT_ISO:
         return parse_iso(text, length, ns);
+    case MOMENT_CLF:
+        return parse_clf(text, length, ns);
     default:
         return parse_pattern(plan->pattern, text, length, ns);
     }
+}
+
+/* What a time that does not parse looks like. Counts are told apart by their digits before the
+ * point: today's seconds have 10, milliseconds 13, microseconds 16, nanoseconds 19. */
+static stream_reason looks_like(const key_plan *plan, const char *text, size_t length) {
+    int64_t ns;
+    bool counted = plan->moment <= MOMENT_NS;
+    size_t digits = 0;
+    while (digits < length && text[digits] >= '0' && text[digits] <= '9') digits++;
+    bool whole = digits > 0 && (digits == length || text[digits] == '.');
+    if (whole && digits >= 9 && digits <= 20) {
+        static const struct {
+            size_t most;
+            moment_kind kind;
+            stream_reason reason;
+        } counts[] = {{11, MOMENT_SECONDS, REASON_TIME_IS_UNIX},
+                      {14, MOMENT_MS, REASON_TIME_IS_MS},
+                      {17, MOMENT_US, REASON_TIME_IS_US},
+                      {20, MOMENT_NS, REASON_TIME_IS_NS}};
+        int i = 0;
+        while (digits > counts[i].most) i++;
+        return counts[i].kind == plan->moment ? REASON_TIME_RANGE : counts[i].reason;
+    }
+    if (whole && counted) return REASON_TIME_RANGE;
+    if (plan->moment != MOMENT_ISO && parse_iso(text, length, &ns)) return REASON_TIME_IS_ISO;
+    if (plan->moment != MOMENT_CLF && parse_clf(text, length, &ns)) return REASON_TIME_IS_CLF;
+    return REASON_BAD_TIME;
+}
+
+stream_reason stream__moment_parse(const key_plan *plan, const unsigned char *bytes, size_t length,
+                                   int64_t *ns) {
+    const char *text = (const char *)bytes;
+    while (length && (*text == ' ' || *text == '\t')) text++, length--;
+    while (length && (text[length - 1] == ' ' || text[length - 1] == '\t')) length--;
+    return parse_by(plan, text, length, ns) ? REASON_NONE : looks_like(plan, text, length);
 }

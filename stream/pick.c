@@ -84,10 +84,26 @@ static bool append_string(stream_buffer *b, const unsigned char *p, size_t lengt
     return done && stream__buffer_append(b, "\"", 1);
 }
 
+static bool append_json(stream_buffer *b, const unsigned char *p, size_t length, bool bare);
+
+/* The values of a path that leads to many, each behind its length, as an array. */
+static bool append_list(stream_buffer *b, const unsigned char *p, size_t length) {
+    const unsigned char *end = p + length;
+    bool done = stream__buffer_append(b, "[", 1);
+    for (bool first = true; p < end && done; first = false) {
+        size_t n = p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
+        done = (first || stream__buffer_append(b, ",", 1)) && append_json(b, p + 4, n, false);
+        p += 4 + n;
+    }
+    return done && stream__buffer_append(b, "]", 1);
+}
+
 /* One JSON value as json.c spells it, without the tag; a string bare if it can be told from all
  * other values, and among several never. */
 static bool append_json(stream_buffer *b, const unsigned char *p, size_t length, bool bare) {
     switch (*p) {
+    case 'm':
+        return append_list(b, p + 1, length - 1);
     case 's':
         if (bare && !stream_reads_as_json(p + 1, length - 1)) break;
         return append_string(b, p + 1, length - 1);
@@ -149,7 +165,7 @@ static bool join_parts(stream_picker *picker, bool json) {
 
 static const void *readable(stream_picker *picker, size_t *length) {
     const key_plan *plan = &picker->plan;
-    bool several = plan->key_count > 1;
+    bool several = plan->joined;
     bool json = plan->format == STREAM_JSON && plan->by_parts;
     *length = picker->seen_length;
     if (!several && !json) return *length ? picker->seen : (const void *)"";

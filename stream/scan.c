@@ -9,11 +9,13 @@
  *            only then, read byte by byte.
  * Cost       lines: about 2 ns per 64 bytes with AVX-512, 3.5 with AVX2; CSV
  *            with some quotes in it about 13 with AVX-512, 14 to 16 with AVX2.
- * Versions   AVX-512, AVX2, SSE2 and plain C give the same answers; the first
- *            call picks the best that the machine has. The scans live in
- *            scan_kernel.h.
+ * Versions   AVX-512, AVX2, SSE2, NEON and plain C give the same answers;
+ *            weir_cpu_now() says which is used. The scans live in scan_kernel.h.
  */
+#include <assert.h>
 #include <string.h>
+
+#include <weir_cpu.h>
 
 #include "stream_internal.h"
 
@@ -59,9 +61,6 @@ static inline uint64_t equal_portable(const unsigned char *p, unsigned char c) {
     for (int i = 0; i < 8; i++) {
         uint64_t v;
         memcpy(&v, p + 8 * i, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        v = __builtin_bswap64(v);
-#endif
         uint64_t x = v ^ (ones * c);
         uint64_t zero = ~(((x & low) + low) | x | low);
         bits |= (((zero >> 7) * 0x0102040810204080ull) >> 56) << (8 * i);
@@ -142,69 +141,46 @@ AVX512 static inline size_t put_avx512(uint32_t *ends, uint32_t pos, uint64_t bi
 #define SCAN_EQUAL equal_avx512
 #define SCAN_PUT put_avx512
 #include "scan_kernel.h"
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+
+/* NEON has no instruction that gathers the top bits of bytes: each byte keeps the bit of its
+ * place in a group of eight, and three rounds of pairwise additions put 64 of them side by side. */
+static inline uint64_t equal_neon(const unsigned char *p, unsigned char c) {
+    const uint8x16_t place = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    const uint8x16_t wanted = vdupq_n_u8(c);
+    uint8x16_t a = vandq_u8(vceqq_u8(vld1q_u8(p), wanted), place);
+    uint8x16_t b = vandq_u8(vceqq_u8(vld1q_u8(p + 16), wanted), place);
+    uint8x16_t d = vandq_u8(vceqq_u8(vld1q_u8(p + 32), wanted), place);
+    uint8x16_t e = vandq_u8(vceqq_u8(vld1q_u8(p + 48), wanted), place);
+    uint8x16_t sum = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(d, e));
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(sum, sum)), 0);
+}
+
+#define SCAN_NAME(x) x##_neon
+#define SCAN_TARGET
+#define SCAN_EQUAL equal_neon
+#define SCAN_PUT put_singly
+#include "scan_kernel.h"
 #endif
 
-typedef struct {
-    const char *name;
-    size_t (*lines)(const unsigned char *, uint32_t *, uint32_t, unsigned char, uint32_t *, size_t);
-    size_t (*csv)(const unsigned char *, uint32_t *, uint32_t, csv_state *, uint32_t *, size_t);
-    size_t (*columns)(const unsigned char *, uint32_t, unsigned char, bool, const uint32_t *,
-                      size_t, uint32_t *, uint32_t *);
-} scanner;
+#define SCANNER(version)                                                                           \
+    { lines_##version, csv_##version, columns_##version, words_##version }
 
-static const scanner scanners[] = {
+/* One for each weir_cpu_level; a level that has no version of its own uses that below it. */
+static const stream_scanner scanners[] = {
+    [WEIR_CPU_SCALAR] = SCANNER(portable),
 #if defined(__x86_64__)
-    {"avx512", lines_avx512, csv_avx512, columns_avx512},
-    {"avx2", lines_avx2, csv_avx2, columns_avx2},
-    {"sse2", lines_sse2, csv_sse2, columns_sse2},
+    [WEIR_CPU_VECTOR128] = SCANNER(sse2),
+    [WEIR_CPU_AVX2] = SCANNER(avx2),
+    [WEIR_CPU_AVX512] = SCANNER(avx512),
+#elif defined(__aarch64__)
+    [WEIR_CPU_VECTOR128] = SCANNER(neon),
 #endif
-    {"portable", lines_portable, csv_portable, columns_portable},
 };
 
-static const scanner *_Atomic chosen;
-
-static bool has(const scanner *s) {
-#if defined(__x86_64__)
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-    if (!strcmp(s->name, "avx2")) return avx2;
-    if (!strcmp(s->name, "avx512"))
-        return avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512vbmi2");
-#endif
-    (void)s;
-    return true;
-}
-
-bool stream__scan_choose(const char *name) {
-    for (size_t i = 0; i < sizeof scanners / sizeof scanners[0]; i++) {
-        if ((name && strcmp(name, scanners[i].name) != 0) || !has(&scanners[i])) continue;
-        atomic_store_explicit(&chosen, &scanners[i], memory_order_release);
-        return true;
-    }
-    return false;
-}
-
-/* Two threads may both be first; they choose alike. */
-static inline const scanner *the(void) {
-    const scanner *s = atomic_load_explicit(&chosen, memory_order_acquire);
-    if (__builtin_expect(s != NULL, 1)) return s;
-    stream__scan_choose(NULL);
-    return atomic_load_explicit(&chosen, memory_order_acquire);
-}
-
-size_t stream__scan_lines(const unsigned char *base, uint32_t *pos, uint32_t end,
-                          unsigned char terminator, uint32_t *ends, size_t room) {
-    return the()->lines(base, pos, end, terminator, ends, room);
-}
-
-size_t stream__scan_csv(const unsigned char *base, uint32_t *pos, uint32_t end, csv_state *state,
-                        uint32_t *ends, size_t room) {
-    return the()->csv(base, pos, end, state, ends, room);
-}
-
-size_t stream__scan_columns(const unsigned char *row, uint32_t length, unsigned char separator,
-                            bool quoting, const uint32_t *wanted, size_t count, uint32_t *starts,
-                            uint32_t *stops) {
-    return the()->columns(row, length, separator, quoting, wanted, count, starts, stops);
+const stream_scanner *stream__active_scanner(void) {
+    weir_cpu_level level = weir_cpu_now();
+    assert(level < sizeof scanners / sizeof scanners[0]);
+    return &scanners[level];
 }

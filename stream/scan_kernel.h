@@ -73,13 +73,14 @@ SCAN_TARGET static inline void SCAN_NAME(csv_chunk)(const unsigned char *p, uint
 }
 
 SCAN_TARGET static size_t SCAN_NAME(csv)(const unsigned char *base, uint32_t *pos, uint32_t end,
-                                         csv_state *state, uint32_t *ends, size_t room) {
+                                         unsigned char separator, csv_state *state, uint32_t *ends,
+                                         size_t room) {
     size_t n = 0;
     uint32_t p = *pos;
     while (p < end && room - n >= 64) {
         uint32_t length = end - p < 64 ? end - p : 64;
         uint64_t separators, line_ends;
-        SCAN_NAME(csv_chunk)(base + p, length, ',', true, state, &separators, &line_ends);
+        SCAN_NAME(csv_chunk)(base + p, length, separator, true, state, &separators, &line_ends);
         n += SCAN_PUT(ends + n, p, line_ends);
         p += length;
     }
@@ -116,6 +117,48 @@ SCAN_TARGET static size_t SCAN_NAME(columns)(const unsigned char *row, uint32_t 
         starts[found] = start;
         stops[found++] = length;
     }
+    return found;
+}
+
+/* Of a chunk of n bytes, the first byte of each word, and the first blank after each word.
+ * *in_word says whether the byte before the chunk belongs to a word. */
+SCAN_TARGET static inline void SCAN_NAME(word_chunk)(const unsigned char *p, uint32_t n,
+                                                     bool *in_word, uint64_t *begins,
+                                                     uint64_t *ends) {
+    uint64_t valid = SCAN_NAME(first_bits)(n);
+    uint64_t words = ~(SCAN_EQUAL(p, ' ') | SCAN_EQUAL(p, '\t')) & valid;
+    uint64_t before = words << 1 | *in_word;
+    *begins = words & ~before;
+    *ends = ~words & before & valid;
+    *in_word = words >> (n - 1) & 1;
+}
+
+SCAN_TARGET static size_t SCAN_NAME(words)(const unsigned char *line, uint32_t length,
+                                           const uint32_t *wanted, size_t count, uint32_t *starts,
+                                           uint32_t *stops) {
+    size_t opened = 0, found = 0;              /* of the wanted words: those begun, those ended */
+    uint32_t words_begun = 0, words_ended = 0; /* before the chunk */
+    bool in_word = false;
+    for (uint32_t p = 0; p < length; p += 64) {
+        uint32_t n = length - p < 64 ? length - p : 64;
+        uint64_t begins, ends;
+        SCAN_NAME(word_chunk)(line + p, n, &in_word, &begins, &ends);
+        uint32_t begun = (uint32_t)__builtin_popcountll(begins);
+        uint32_t ended = (uint32_t)__builtin_popcountll(ends), at = words_begun;
+        for (; opened < count && wanted[opened] < words_begun + begun; opened++) {
+            for (; at < wanted[opened]; at++) begins &= begins - 1;
+            starts[opened] = p + (uint32_t)__builtin_ctzll(begins);
+        }
+        at = words_ended;
+        for (; found < count && wanted[found] < words_ended + ended; found++) {
+            for (; at < wanted[found]; at++) ends &= ends - 1;
+            stops[found] = p + (uint32_t)__builtin_ctzll(ends);
+        }
+        if (found == count) return found;
+        words_begun += begun;
+        words_ended += ended;
+    }
+    if (in_word && found < count && wanted[found] == words_ended) stops[found++] = length;
     return found;
 }
 

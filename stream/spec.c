@@ -1,7 +1,7 @@
 /* spec.c - the texts that say what a record and its key are.
  *
- * --format   lines, csv, tsv, json, fixed:N, len32
- * --key      columns "2,5", "user,\"last, first\""; JSON paths ".user.id,.tags[0]"
+ * --format   lines, csv, tsv, json, clf, fixed:N, len32
+ * --key      columns "2,5", "2-4", "-1", "user,\"last, first\""; JSON paths ".user.id,.tags[0]"
  * --time     one column or path
  *
  * They are parsed once into a key_plan; columns given by name wait there for
@@ -77,9 +77,9 @@ static const char *did_you_mean(const char *word, const char *names, char *text,
 
 stream_status stream_parse_format(const char *text, stream_format *format, uint32_t *record_size,
                                   stream_error *err) {
-    static const char *const names[] = {"lines", "csv", "tsv", "json", "fixed", "len32"};
+    static const char *const names[] = {"lines", "csv", "tsv", "json", "clf", "fixed", "len32"};
     *record_size = 0;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         if (i == STREAM_FIXED || strcmp(text, names[i]) != 0) continue;
         *format = (stream_format)i;
         return STREAM_OK;
@@ -96,8 +96,8 @@ stream_status stream_parse_format(const char *text, stream_format *format, uint3
     }
     char hint[128];
     return stream__fail(
-        err, 0, "unknown format '%.80s'%s (formats: lines, csv, tsv, json, fixed:N, len32)", text,
-        did_you_mean(text, "lines|csv|tsv|json|fixed|len32", hint, sizeof hint));
+        err, 0, "unknown format '%.80s'%s (formats: lines, csv, tsv, json, clf, fixed:N, len32)",
+        text, did_you_mean(text, "lines|csv|tsv|json|clf|fixed|len32", hint, sizeof hint));
 }
 
 stream_status stream_parse_compression(const char *text, stream_compression *compression,
@@ -122,6 +122,11 @@ stream_options stream_options_defaults(void) {
  * Columns
  * ------------------------------------------------------------------------ */
 
+enum {
+    MOST_COLUMNS = 1000000,         /* the largest number of a column */
+    COLUMN_OUT_OF_RANGE = INT32_MIN /* what stands for a number beyond it */
+};
+
 /* A spec being read: text is where we are, store is where names are kept. */
 typedef struct {
     const char *whole, *text;
@@ -132,12 +137,6 @@ typedef struct {
 static stream_status bad_spec(const spec_cursor *c, stream_error *err, const char *what) {
     return stream__fail(err, 0, "cannot read %s '%.160s' at character %d: %s", c->option, c->whole,
                         (int)(c->text - c->whole) + 1, what);
-}
-
-static bool is_number(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (text[i] < '0' || text[i] > '9') return false;
-    return length > 0;
 }
 
 /* Copy a name in quotes, `quote` doubled or after a backslash standing for itself. The
@@ -165,17 +164,52 @@ static stream_status quoted_name(spec_cursor *c, bool backslash, const char **na
     return STREAM_OK;
 }
 
-static stream_status parse_column(spec_cursor *c, const char **name, uint32_t *column,
+/* A number from 1, or with a minus before it from the end: 0, 1, ... or -1, -2, ... False if
+ * there is none; *p moves past it. */
+static bool field_number(const char **p, int32_t *number) {
+    bool from_end = **p == '-' && (*p)[1] >= '0' && (*p)[1] <= '9';
+    const char *digits = *p + from_end;
+    size_t n = strspn(digits, "0123456789");
+    if (n == 0) return false;
+    unsigned long value = n > 7 ? 0 : strtoul(digits, NULL, 10);
+    if (value > MOST_COLUMNS) value = 0; /* no column has that number */
+    *number = from_end ? -(int32_t)value : (int32_t)value - 1;
+    if (value == 0) *number = COLUMN_OUT_OF_RANGE;
+    *p = digits + n;
+    return true;
+}
+
+/* "2", "2-4", "3-", "-1", "-3--1", which end at a comma or the end of the text; anything else is a
+ * name. */
+static bool read_range(const char *text, field_range *range) {
+    const char *p = text;
+    if (!field_number(&p, &range->first)) return false;
+    range->last = range->first;
+    if (*p == '-') {
+        p++;
+        range->last = -1;
+        if (*p && *p != ',' && !field_number(&p, &range->last)) return false;
+    }
+    return !*p || *p == ',';
+}
+
+static stream_status check_range(const spec_cursor *c, const field_range *r, stream_error *err) {
+    if (r->first == COLUMN_OUT_OF_RANGE || r->last == COLUMN_OUT_OF_RANGE)
+        return bad_spec(c, err, "columns count from 1 to 1000000");
+    if ((r->first < 0) == (r->last < 0) && r->last < r->first)
+        return bad_spec(c, err, "the range ends before it begins");
+    return STREAM_OK;
+}
+
+static stream_status parse_column(spec_cursor *c, const char **name, field_range *range,
                                   stream_error *err) {
     size_t length;
     if (*c->text == '"') return quoted_name(c, false, name, &length, err);
     const char *start = c->text;
     length = strcspn(start, ",");
     if (length == 0) return bad_spec(c, err, "a column is missing");
-    if (is_number(start, length)) {
-        unsigned long n = length > 7 ? 0 : strtoul(start, NULL, 10);
-        if (n == 0 || n > 1000000) return bad_spec(c, err, "columns count from 1 to 1000000");
-        *column = (uint32_t)n - 1;
+    if (read_range(start, range)) {
+        if (check_range(c, range, err)) return STREAM_FAILED;
     } else {
         memcpy(c->store, start, length);
         c->store[length] = 0;
@@ -184,6 +218,19 @@ static stream_status parse_column(spec_cursor *c, const char **name, uint32_t *c
     }
     c->text += length;
     return STREAM_OK;
+}
+
+/* The fields of a web log have names of their own. */
+static stream_status parse_clf(spec_cursor *c, field_range *range, stream_error *err) {
+    const char *start = c->text, *name = NULL;
+    if (parse_column(c, &name, range, err)) return STREAM_FAILED;
+    if (name) range->first = range->last = stream__clf_field(name, strlen(name));
+    if (range->first >= 0 && range->last >= 0 && (name || range->last < 9)) return STREAM_OK;
+    char hint[128];
+    return stream__fail(err, 0, "a web log has no field '%.*s'%s (its fields: %s, or 1 to 9)",
+                        (int)strcspn(start, ","), start,
+                        did_you_mean(name ? name : "", stream__clf_names, hint, sizeof hint),
+                        stream__clf_names);
 }
 
 /* ------------------------------------------------------------------------
@@ -202,15 +249,22 @@ static stream_status add_step(const spec_cursor *c, json_path *path, path_step s
 
 static stream_status parse_bracket(spec_cursor *c, json_path *path, stream_error *err) {
     path_step step = {0};
-    size_t length;
+    size_t length = 0;
     c->text++;
     if (*c->text == '"') {
         if (quoted_name(c, true, &step.name, &length, err)) return STREAM_FAILED;
         step.length = (uint32_t)length;
+    } else if (*c->text == ']') {
+        step.each = path->each = true;
     } else {
+        bool from_end = *c->text == '-';
+        c->text += from_end;
         length = strspn(c->text, "0123456789");
         if (length == 0 || length > 9) return bad_spec(c, err, "an index is missing, as in .a[0]");
-        step.index = (uint32_t)strtoul(c->text, NULL, 10);
+        step.index = (int32_t)strtoul(c->text, NULL, 10);
+        if (from_end && step.index == 0)
+            return bad_spec(c, err, "the last element is [-1], the first [0]");
+        if (from_end) step.index = -step.index;
         c->text += length;
     }
     if (*c->text != ']') return bad_spec(c, err, "a ] is missing");
@@ -220,7 +274,7 @@ static stream_status parse_bracket(spec_cursor *c, json_path *path, stream_error
 
 static stream_status parse_name(spec_cursor *c, json_path *path, stream_error *err) {
     path_step step = {0};
-    size_t length;
+    size_t length = 0;
     if (*c->text == '"') {
         if (quoted_name(c, true, &step.name, &length, err)) return STREAM_FAILED;
     } else {
@@ -236,7 +290,7 @@ static stream_status parse_name(spec_cursor *c, json_path *path, stream_error *e
     return add_step(c, path, step, err);
 }
 
-/* .a.b, .a[0], ."odd name", .["odd name"], .[0]; "." alone is the whole value. */
+/* .a.b, .a[0], .a[-1], .a[], ."odd name", .["odd name"], .[0]; "." alone is the whole value. */
 static stream_status parse_path(spec_cursor *c, json_path *path, stream_error *err) {
     if (*c->text != '.') return bad_spec(c, err, "a JSON path begins with a dot, as in .user.id");
     if (c->text[1] == ',' || !c->text[1]) {
@@ -261,17 +315,40 @@ static stream_status parse_path(spec_cursor *c, json_path *path, stream_error *e
 
 static stream_status parse_part(key_plan *plan, spec_cursor *c, uint32_t i, stream_error *err) {
     if (plan->format == STREAM_JSON) return parse_path(c, &plan->paths[i], err);
-    return parse_column(c, &plan->names[i], &plan->columns[i], err);
+    if (plan->fields == FIELDS_CLF) return parse_clf(c, &plan->ranges[i], err);
+    return parse_column(c, &plan->names[i], &plan->ranges[i], err);
+}
+
+/* The last part may be a range with a known end: make a part of each of its columns. Columns that
+ * are counted from the end, or up to it, wait for the row. */
+static bool spread_range(key_plan *plan, uint32_t most) {
+    field_range r = plan->ranges[plan->part_count - 1];
+    if (plan->format == STREAM_JSON || plan->names[plan->part_count - 1]) return true;
+    if (r.first < 0 || r.last < 0) {
+        plan->flexible = true;
+        if (r.first != r.last) plan->joined = true;
+        return true;
+    }
+    if ((uint32_t)(r.last - r.first) > most - 1) return false;
+    plan->ranges[plan->part_count - 1].last = r.first;
+    for (int32_t at = r.first + 1; at <= r.last; at++)
+        plan->ranges[plan->part_count++] = (field_range){at, at};
+    return true;
 }
 
 static stream_status parse_parts(key_plan *plan, const char *spec, const char *option,
                                  uint32_t most, char **store, stream_error *err) {
     spec_cursor c = {spec, spec, *store, option};
-    for (uint32_t n = 0;; c.text++) {
-        if (n++ == most)
-            return bad_spec(&c, err, most == 1 ? "one is enough" : "too many parts (at most 64)");
+    const char *too_many = most == 1 ? "one is enough" : "too many parts (at most 64)";
+    for (uint32_t before = plan->part_count;; c.text++) {
+        if (plan->part_count - before == most) return bad_spec(&c, err, too_many);
         if (parse_part(plan, &c, plan->part_count, err)) return STREAM_FAILED;
         plan->part_count++;
+        if (!spread_range(plan, most - (plan->part_count - 1 - before)))
+            return bad_spec(&c, err, too_many);
+        if (most == 1 &&
+            (plan->ranges[before].first != plan->ranges[before].last || plan->paths[before].each))
+            return bad_spec(&c, err, "one value is needed, not a list");
         if (!*c.text) break;
         if (*c.text != ',') return bad_spec(&c, err, "a comma goes between parts");
     }
@@ -282,8 +359,9 @@ static stream_status parse_parts(key_plan *plan, const char *spec, const char *o
 /* The columns that rows are searched for: each once, in order. */
 static void settle_columns(key_plan *plan) {
     plan->wanted_count = 0;
+    if (plan->flexible) return;
     for (uint32_t i = 0; i < plan->part_count; i++) {
-        uint32_t n = plan->wanted_count, column = plan->columns[i], at = 0;
+        uint32_t n = plan->wanted_count, column = (uint32_t)plan->ranges[i].first, at = 0;
         while (at < n && plan->wanted[at] < column) at++;
         if (at < n && plan->wanted[at] == column) continue;
         memmove(plan->wanted + at + 1, plan->wanted + at, (n - at) * sizeof plan->wanted[0]);
@@ -292,7 +370,7 @@ static void settle_columns(key_plan *plan) {
     }
     for (uint32_t i = 0; i < plan->part_count; i++) {
         plan->slot[i] = 0;
-        while (plan->wanted[plan->slot[i]] != plan->columns[i]) plan->slot[i]++;
+        while (plan->wanted[plan->slot[i]] != (uint32_t)plan->ranges[i].first) plan->slot[i]++;
     }
 }
 
@@ -300,35 +378,71 @@ static const char *key_option(const stream_options *o) {
     return o->key_option ? o->key_option : "--key";
 }
 
+static bool is_table(stream_format format) { return format == STREAM_CSV || format == STREAM_TSV; }
+
 static stream_status check_no_field(const char *field, const char *option, stream_error *err) {
     if (!field) return STREAM_OK;
     return stream__fail(err, 0,
                         "records of this format have no part that '%.80s' could name: "
-                        "leave out %s, or give --format csv, tsv or json",
+                        "leave out %s, or give --format lines, csv, tsv, json or clf",
                         field, option);
 }
 
+/* A delimiter as it is given, into what the bytes are. */
+static stream_status read_delimiter(key_plan *plan, const stream_options *o, stream_error *err) {
+    const char *text = o->delimiter;
+    if (!is_table(o->format) && o->format != STREAM_LINES)
+        return stream__fail(err, 0,
+                            "only lines, csv and tsv have a delimiter: leave out --delimiter, or "
+                            "choose another --format");
+    for (; *text && plan->delimiter_length < STREAM_DELIMITER_MOST; text++) {
+        bool tab = text[0] == '\\' && text[1] == 't';
+        plan->delimiter[plan->delimiter_length++] = tab ? '\t' : *text;
+        text += tab;
+    }
+    bool one = plan->delimiter_length == 1 && !*text;
+    if (is_table(o->format) && (!one || strchr("\"\r\n", plan->delimiter[0])))
+        return stream__fail(err, 0,
+                            "--delimiter cannot be '%.80s'; of csv and tsv it is one byte, such as "
+                            "';' or '|', and no quote or line end",
+                            o->delimiter);
+    if (!plan->delimiter_length || *text || strchr(plan->delimiter, '\n'))
+        return stream__fail(err, 0,
+                            "--delimiter cannot be '%.80s'; it is 1 to %d bytes without a line end",
+                            o->delimiter, STREAM_DELIMITER_MOST);
+    plan->separator = (unsigned char)plan->delimiter[0];
+    if (o->format == STREAM_LINES) plan->fields = one ? FIELDS_BYTE : FIELDS_TEXT;
+    return STREAM_OK;
+}
+
+static stream_status choose_fields(key_plan *plan, const stream_options *o, stream_error *err) {
+    static const fields_kind kinds[] = {[STREAM_LINES] = FIELDS_BLANKS,
+                                        [STREAM_CSV] = FIELDS_QUOTED,
+                                        [STREAM_TSV] = FIELDS_BYTE,
+                                        [STREAM_CLF] = FIELDS_CLF,
+                                        [STREAM_LEN32] = FIELDS_NONE};
+    plan->fields = kinds[o->format];
+    plan->separator = o->format == STREAM_CSV ? ',' : '\t';
+    return o->delimiter ? read_delimiter(plan, o, err) : STREAM_OK;
+}
+
 static stream_status check_options(const stream_options *o, stream_error *err) {
-    bool table = o->format == STREAM_CSV || o->format == STREAM_TSV;
-    bool parts = table || o->format == STREAM_JSON;
+    bool parts = o->format != STREAM_FIXED && o->format != STREAM_LEN32;
+    bool nul_ends = o->format == STREAM_LINES || o->format == STREAM_JSON;
     if (o->format == STREAM_FIXED && o->record_size == 0)
         return stream__fail(err, 0,
                             "records of 0 bytes are not possible: give a size, as in fixed:16");
     if (o->terminator != '\n' && o->terminator != '\0')
         return stream__fail(err, 0, "records end with a line end or with NUL, nothing else");
-    if (o->terminator == '\0' && o->format != STREAM_LINES && o->format != STREAM_JSON)
+    if (o->terminator == '\0' && !nul_ends)
         return stream__fail(err, 0,
                             "NUL-terminated records are possible with lines and json only: "
                             "leave out -z, or choose another --format");
-    if (o->header && !table)
+    if (o->header && !is_table(o->format))
         return stream__fail(
             err, 0, "only csv and tsv have a header: leave out --header, or give --format csv");
-    if (o->key && !parts)
-        return stream__fail(err, 0,
-                            "records of this format have no parts that '%.80s' could name: "
-                            "leave out %s, or give --format csv, tsv or json",
-                            o->key, key_option(o));
-    if (!parts && (check_no_field(o->time_field, "--time", err) ||
+    if (!parts && (check_no_field(o->key, key_option(o), err) ||
+                   check_no_field(o->time_field, "--time", err) ||
                    check_no_field(o->number_field, o->number_option, err) ||
                    check_no_field(o->label_field, o->label_option, err)))
         return STREAM_FAILED;
@@ -344,7 +458,12 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
 
 static stream_status check_names(const key_plan *plan, bool header, stream_error *err) {
     for (uint32_t i = 0; i < plan->part_count && !header; i++)
-        if (plan->names[i])
+        if (plan->names[i] && plan->format == STREAM_LINES)
+            return stream__fail(err, 0,
+                                "fields of lines have no names such as '%.80s': give their "
+                                "numbers, or --format csv, json or clf",
+                                plan->names[i]);
+        else if (plan->names[i])
             return stream__fail(err, 0,
                                 "column '%.80s' is given by name, but there is no header: "
                                 "give --header, or the number of the column",
@@ -356,6 +475,9 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     memset(plan, 0, sizeof *plan);
     if (check_options(o, err)) return STREAM_FAILED;
     plan->format = o->format;
+    if (choose_fields(plan, o, err)) return STREAM_FAILED;
+    plan->normalize = o->normalize;
+    plan->as_is = !o->trim && !o->ignore_case && !o->normalize && !o->key_skip_prefix;
     plan->trim = o->trim;
     plan->fold = o->ignore_case;
     plan->json_values = (int)o->json_values;
@@ -387,13 +509,32 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
         goto failed;
     if (o->label_field && parse_parts(plan, o->label_field, o->label_option, 1, &store, err))
         goto failed;
-    if (stream__moment_format(plan, o->time_format ? o->time_format : "unix", err)) goto failed;
+    plan->joined |= plan->key_count > 1;
+    const char *usual_time = o->format == STREAM_CLF ? "clf" : "unix";
+    if (stream__moment_format(plan, o->time_format ? o->time_format : usual_time, err)) goto failed;
     if (check_names(plan, o->header, err)) goto failed;
     settle_columns(plan);
     return STREAM_OK;
 failed:
     stream__plan_release(plan);
     return STREAM_FAILED;
+}
+
+static uint64_t no_hash(const void *context, const void *key, size_t length) {
+    (void)context, (void)key, (void)length;
+    return 0;
+}
+
+unsigned stream_key_parts(const stream_options *options) {
+    stream_options o = *options;
+    key_plan plan;
+    o.hash = no_hash;
+    if (stream__plan_init(&plan, &o, NULL)) return 0;
+    bool list = plan.flexible && plan.joined;
+    for (uint32_t i = 0; i < plan.key_count; i++) list |= plan.paths[i].each;
+    unsigned parts = list ? 0 : plan.key_count;
+    stream__plan_release(&plan);
+    return parts;
 }
 
 void stream__plan_release(key_plan *plan) {
@@ -411,13 +552,34 @@ void stream__plan_release(key_plan *plan) {
 static bool header_name(const key_plan *plan, const unsigned char *row, size_t length, uint32_t i,
                         stream_buffer *buffer, const unsigned char **name, size_t *name_length) {
     uint32_t start, stop;
-    bool csv = plan->format == STREAM_CSV;
-    if (!stream__scan_columns(row, (uint32_t)length, csv ? ',' : '\t', csv, &i, 1, &start, &stop))
+    bool quoting = plan->fields == FIELDS_QUOTED;
+    if (!stream__active_scanner()->columns(row, (uint32_t)length, plan->separator, quoting, &i, 1,
+                                           &start, &stop))
         return false;
     *name = row + start;
     *name_length = stop - start;
-    if (csv) *name = stream__csv_value(row + start, stop - start, buffer, name_length);
+    if (quoting) *name = stream__csv_value(row + start, stop - start, buffer, name_length);
     return *name != NULL;
+}
+
+/* A column by number: every row has as many columns as its header, or is not whole. */
+static stream_status check_number(const key_plan *plan, const field_range *range,
+                                  const unsigned char *row, size_t length, const char *file,
+                                  stream_error *err) {
+    stream_buffer value = {0};
+    const unsigned char *name;
+    size_t n;
+    int32_t columns = 0;
+    while (header_name(plan, row, length, (uint32_t)columns, &value, &name, &n)) columns++;
+    stream__buffer_release(&value);
+    int32_t ends[] = {range->first, range->last};
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] < 0 ? -ends[i] <= columns : ends[i] < columns) continue;
+        return stream__fail(err, 0, "no column %ld in " STREAM_NAME_FORMAT ": its header has %ld",
+                            ends[i] < 0 ? (long)ends[i] : ends[i] + 1L, stream__label(file),
+                            (long)columns);
+    }
+    return STREAM_OK;
 }
 
 static stream_status unknown_column(const key_plan *plan, const char *wanted,
@@ -443,16 +605,14 @@ static stream_status unknown_column(const key_plan *plan, const char *wanted,
 
 stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size_t length,
                                   const char *file, stream_error *err) {
-    if (length >= 3 &&
-        !memcmp(row, STREAM_BYTE_ORDER_MARK, 3)) { /* a byte order mark is no part of a name */
-        row += 3;
-        length -= 3;
-    }
     stream_buffer value = {0};
     stream_status status = STREAM_OK;
     for (uint32_t part = 0; part < plan->part_count && status == STREAM_OK; part++) {
         const char *wanted = plan->names[part];
-        if (!wanted) continue;
+        if (!wanted) {
+            status = check_number(plan, &plan->ranges[part], row, length, file, err);
+            continue;
+        }
         const unsigned char *name;
         size_t n;
         uint32_t i = 0;
@@ -460,7 +620,7 @@ stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size
         while ((more = header_name(plan, row, length, i, &value, &name, &n)) &&
                (n != strlen(wanted) || memcmp(name, wanted, n) != 0))
             i++;
-        if (more) plan->columns[part] = i;
+        if (more) plan->ranges[part] = (field_range){(int32_t)i, (int32_t)i};
         else status = unknown_column(plan, wanted, row, length, file, err);
     }
     stream__buffer_release(&value);

@@ -77,12 +77,14 @@ typedef enum {
                    * A quote opens a field only at its beginning; elsewhere it is a letter.
                    * LF or CRLF ends a row. */
     STREAM_TSV,   /* tabs, no quoting; LF or CRLF ends a row */
-    STREAM_JSON,  /* one value per line, checked in full */
+    STREAM_JSON,  /* one value per line, checked in full; or one array per file, whose elements
+                   * are the records: they come as lines, see below */
+    STREAM_CLF,   /* lines of a web server's log in the common or combined format */
     STREAM_FIXED, /* options.record_size bytes each */
     STREAM_LEN32  /* a 4-byte little-endian length, then as many bytes: the key is those */
 } stream_format;
 
-/* Read a format as the command line gives it: lines, csv, tsv, json, len32, or
+/* Read a format as the command line gives it: lines, csv, tsv, json, clf, len32, or
  * fixed:N with N from 1 to 1 GiB. Sets *format and *record_size. */
 stream_status stream_parse_format(const char *text, stream_format *format, uint32_t *record_size,
                                   stream_error *err);
@@ -96,38 +98,60 @@ typedef struct {
     uint64_t record;
 } stream_position;
 
+/* What of Unicode is equal: the same bytes, the same characters, or compatible ones. */
+typedef enum { STREAM_BYTES, STREAM_NFC, STREAM_NFKC } stream_normalize;
+
 /* The key of a record is the whole record without its terminator, unless
  * `key` names parts of it:
  *
  *   csv, tsv   columns by number from 1, or with `header` by name: "2,5",
- *              "user,url"; a name that holds a comma or a quote, or consists of
- *              digits, is written in quotes as in CSV. Values count, not their
- *              spelling: "a" in quotes equals a without.
- *   json       paths: ".user.id,.tags[0],.\"odd name\"". Values count, not
- *              their spelling: "\u0041" equals "A", 1 equals 1.0 and 10e-1 (to
- *              any number of digits), but the number 1 is not the string "1".
- *              null is a value. An object or array counts by its text without
- *              white space, in the order of the document. Of several fields
- *              with one name the first counts.
+ *              "user,url"; a name that holds a comma or a quote, or reads as
+ *              numbers, is written in quotes as in CSV. Values count, not their
+ *              spelling: "a" in quotes equals a without. Ranges: "2-4" is
+ *              "2,3,4", "3-" all columns from the third on, "-1" the last,
+ *              "2--2" the second to the last but one.
+ *   lines      fields by number, as in awk: words between runs of blanks and
+ *              tabs; with `delimiter` the text between delimiters.
+ *   clf        host, ident, user, time, request, status, bytes, referer, agent
+ *              (by number 1 to 9), and of the request method, url, protocol.
+ *   json       paths: ".user.id,.tags[0],.tags[-1],.\"odd name\"". Values
+ *              count, not their spelling: "\u0041" equals "A", 1 equals 1.0 and
+ *              10e-1 (to any number of digits), but the number 1 is not the
+ *              string "1". null is a value. An object or array counts by its
+ *              text without white space, in the order of the document. Of
+ *              several fields with one name the last counts. ".tags[]" is the
+ *              list of all elements, ".items[].id" that of their ids.
+ *
+ * A file of JSON whose first byte besides white space is [ is one array, if a
+ * line end follows, or if a path begins with a name: lines that are arrays
+ * would not have it. Its elements are records, in lines of their own: line
+ * ends inside of elements become blanks. Offsets are those of the lines.
+ *
+ * A byte order mark of UTF-8 before csv, tsv, json and clf is no part of the
+ * first record; a writer puts that of the first file before all output.
  *
  * The whole record as key counts byte by byte in every format. Several parts
  * are joined such that ("a","bc") differs from ("ab","c"). One CSV column is
  * hashed as its plain value. Then, for each part (JSON: for strings only):
  * `trim` takes ASCII white space from both ends, key_skip_prefix drops the first
- * bytes of the first part (a shorter one becomes empty), `ignore_case` folds
- * ASCII letters; other letters stay as they are.
+ * bytes of the first part (a shorter one becomes empty), `normalize` makes
+ * equal what Unicode calls equal (NFC) or compatible (NFKC), `ignore_case`
+ * folds letters as Unicode does ("STRASSE" equals "straße"). Bytes that are not
+ * UTF-8 stay as they are, and beside them only ASCII letters are folded.
  *
  * A record without a part has the status STREAM_MISSING. */
 typedef struct {
     /* how to cut records */
     stream_format format;
-    uint32_t record_size; /* STREAM_FIXED */
-    char terminator;      /* '\n' (default) or '\0': STREAM_LINES and STREAM_JSON only */
-    bool header;          /* csv, tsv: the first row of each file names the columns. The first
-                           * file's comes through as STREAM_HEADER; the others must have the same
-                           * names in the same order, and are left out */
-    bool plain;           /* take the bytes as they are: do not look for gzip and zstd */
-    uint64_t max_record;  /* a longer one is an error; default 64 MiB, at most 1 GiB */
+    uint32_t record_size;  /* STREAM_FIXED */
+    char terminator;       /* '\n' (default) or '\0': STREAM_LINES and STREAM_JSON only */
+    bool header;           /* csv, tsv: the first row of each file names the columns. The first
+                            * file's comes through as STREAM_HEADER; the others must have the same
+                            * names in the same order, and are left out */
+    const char *delimiter; /* between fields, NULL: a comma (csv), a tab (tsv), blanks (lines).
+                            * csv, tsv: one byte; lines: up to 16. \\t stands for a tab */
+    bool plain;            /* take the bytes as they are: do not look for compression */
+    uint64_t max_record;   /* a longer one is an error; default 64 MiB, at most 1 GiB */
 
     /* how to find keys */
     const char *key;        /* NULL: the whole record */
@@ -135,11 +159,13 @@ typedef struct {
     size_t key_skip_prefix; /* bytes */
     bool trim;
     bool ignore_case;
+    stream_normalize normalize;
 
     /* event times, for windows: a column or path as above, or NULL. A record
      * without it is STREAM_MISSING, one that does not parse is STREAM_BAD.
      * time_format: "unix" (seconds, fractions allowed; the default), "unix-ms",
-     * "unix-us", "unix-ns", "iso" (ISO 8601 and RFC 3339; without a zone UTC) or a
+     * "unix-us", "unix-ns", "iso" (ISO 8601 and RFC 3339; without a zone UTC), "clf"
+     * (10/Oct/2000:13:55:36 -0700, the default of that format) or a
      * strptime(3) pattern (UTC unless it has %z; %f reads a fraction of a second). */
     const char *time_field;
     const char *time_format;
@@ -189,6 +215,10 @@ typedef struct {
 
 stream_options stream_options_defaults(void);
 
+/* How many parts the key of every record has; 0 if the key cannot be read, or if records differ
+ * in it, as by "3-" and ".tags[]". */
+unsigned stream_key_parts(const stream_options *options);
+
 /* ------------------------------------------------------------------------
  * Reading
  * ------------------------------------------------------------------------ */
@@ -218,6 +248,8 @@ typedef struct {
     size_t missing, bad;     /* how many of each status */
     size_t no_number;        /* of the missing, those that were found to lack their number */
     bool open_end;           /* the last record has no terminator: it ends its file */
+    bool byte_order_mark;    /* the first file began with one, and these are its first records */
+    char separator;          /* of columns, for those who add one */
     stream_format format;
     char terminator[3]; /* what would end it: "\n", "\r\n", or one NUL; "" for binary formats */
     uint8_t terminator_length;

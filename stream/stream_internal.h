@@ -4,8 +4,10 @@
  *   scan.c      where records end, 64 bytes at a time
  *   frame.c     bytes into blocks of whole records, strictly in order
  *   spec.c      the text of --key, --time and --format
- *   columns.c   parts of CSV and TSV rows
+ *   fields.c    where the fields of rows and lines lie
+ *   columns.c   values of CSV fields
  *   json.c      parts of JSON values, over the index that json_index.cpp makes
+ *   json_array.c  a file that is one JSON array into lines, one for each element
  *   moment.c    event times
  *   keys.c      a block's records into hashes
  *   reader.c    the pipeline: who does which block when
@@ -50,14 +52,24 @@ stream_status stream__no_memory(stream_error *err);
 #define STREAM_REASON_LIST(X)                                                                      \
     X(REASON_NONE, STREAM_RECORD_OK, "nothing is wrong")                                           \
     X(REASON_NO_COLUMN, STREAM_MISSING, "the row has too few columns for the key")                 \
+    X(REASON_NO_WORD, STREAM_MISSING, "the line has too few fields for the key")                   \
     X(REASON_NO_FIELD, STREAM_MISSING, "the value has no field for the key")                       \
     X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
     X(REASON_EMPTY, STREAM_MISSING, "there is nothing in it to compare")                           \
     X(REASON_MANY_VALUES, STREAM_BAD, "it holds more items than there are columns")                \
     X(REASON_BAD_TIME, STREAM_BAD, "the time is not as --time-format says (unix if not given)")    \
+    X(REASON_TIME_IS_UNIX, STREAM_BAD, "the time looks like seconds: --time-format unix")          \
+    X(REASON_TIME_IS_MS, STREAM_BAD, "the time looks like milliseconds: --time-format unix-ms")    \
+    X(REASON_TIME_IS_US, STREAM_BAD, "the time looks like microseconds: --time-format unix-us")    \
+    X(REASON_TIME_IS_NS, STREAM_BAD, "the time looks like nanoseconds: --time-format unix-ns")     \
+    X(REASON_TIME_IS_ISO, STREAM_BAD, "the time looks like ISO 8601: --time-format iso")           \
+    X(REASON_TIME_IS_CLF, STREAM_BAD, "the time looks like that of a web log: --time-format clf")  \
+    X(REASON_TIME_RANGE, STREAM_BAD, "the time is outside of the years 1678 to 2262")              \
     X(REASON_NO_VALUE, STREAM_MISSING, "the record has no such number")                            \
     X(REASON_NO_LABEL, STREAM_MISSING, "the record does not say who it is from")                   \
     X(REASON_BAD_VALUE, STREAM_BAD, "the field is not a number")                                   \
+    X(REASON_NOT_CLF, STREAM_BAD,                                                                  \
+      "not a line of the common or combined log format: a quote or bracket is not closed")         \
     X(REASON_OPEN_QUOTE, STREAM_BAD, "a quote is not closed before the end of the file")           \
     X(REASON_UTF8, STREAM_BAD, "invalid JSON: not UTF-8")                                          \
     X(REASON_STRING, STREAM_BAD,                                                                   \
@@ -123,25 +135,33 @@ source_status stream__source_skip(stream_source *source, uint64_t offset, stream
 /* Where a CSV scan stands. */
 typedef enum { CSV_FIELD_START, CSV_PLAIN, CSV_QUOTED, CSV_QUOTE_SEEN } csv_state;
 
-/* Look at base[*pos .. end) and write the offset just after each terminator to ends[]. Stops
- * at end or when fewer than 64 of `room` entries are left, and moves *pos. Returns the
- * number of ends. Reads up to STREAM_PAD bytes past end. */
-size_t stream__scan_lines(const unsigned char *base, uint32_t *pos, uint32_t end,
-                          unsigned char terminator, uint32_t *ends, size_t room);
-size_t stream__scan_csv(const unsigned char *base, uint32_t *pos, uint32_t end, csv_state *state,
-                        uint32_t *ends, size_t room);
-
-/* Columns of one row without its terminator: for each of `count` wanted columns (numbers from
- * 0, ascending, no two alike) its place, quotes included, in starts[] and stops[]. Returns how
- * many were found, in order. quoting is false for TSV. Reads past the end of the row, up to
+/* The scans, in the version of a vector level. All read past the end of their text, up to
  * STREAM_PAD bytes. */
-size_t stream__scan_columns(const unsigned char *row, uint32_t length, unsigned char separator,
-                            bool quoting, const uint32_t *wanted, size_t count, uint32_t *starts,
-                            uint32_t *stops);
+typedef struct {
+    /* Look at base[*pos .. end) and write the offset just after each terminator to ends[]. Stops
+     * at end or when fewer than 64 of `room` entries are left, and moves *pos. Returns the
+     * number of ends. */
+    size_t (*lines)(const unsigned char *base, uint32_t *pos, uint32_t end,
+                    unsigned char terminator, uint32_t *ends, size_t room);
 
-/* Choose an implementation for the tests: "portable", "sse2", "avx2", "avx512"; NULL: the
- * best. False if this machine has it not. Not thread-safe. */
-bool stream__scan_choose(const char *name);
+    /* The same for rows of CSV, whose line ends may be quoted. */
+    size_t (*csv)(const unsigned char *base, uint32_t *pos, uint32_t end, unsigned char separator,
+                  csv_state *state, uint32_t *ends, size_t room);
+
+    /* Columns of one row without its terminator: for each of `count` wanted columns (numbers from
+     * 0, ascending, no two alike) its place, quotes included, in starts[] and stops[]. Returns
+     * how many were found, in order. */
+    size_t (*columns)(const unsigned char *row, uint32_t length, unsigned char separator,
+                      bool quoting, const uint32_t *wanted, size_t count, uint32_t *starts,
+                      uint32_t *stops);
+
+    /* Like `columns`, for words between runs of blanks and tabs. */
+    size_t (*words)(const unsigned char *line, uint32_t length, const uint32_t *wanted,
+                    size_t count, uint32_t *starts, uint32_t *stops);
+} stream_scanner;
+
+/* The scans of the vector level in use. */
+const stream_scanner *stream__active_scanner(void);
 
 /* ------------------------------------------------------------------------
  * spec.c: keys, times
@@ -150,13 +170,33 @@ bool stream__scan_choose(const char *name);
 typedef struct {
     const char *name; /* NULL: an index */
     uint32_t length;
-    uint32_t index;
+    int32_t index; /* from 0; -1 is the last element, -2 the one before */
+    bool each;     /* not one element but every one */
 } path_step;
 
 typedef struct {
     uint32_t count;
     path_step *steps;
+    bool each; /* one of the steps is: it may lead to many values */
 } json_path;
+
+/* How a record falls into fields. */
+typedef enum {
+    FIELDS_NONE,   /* it does not, or is JSON */
+    FIELDS_QUOTED, /* a byte separates, quotes protect */
+    FIELDS_BYTE,   /* a byte separates */
+    FIELDS_TEXT,   /* several bytes separate */
+    FIELDS_BLANKS, /* runs of blanks and tabs separate */
+    FIELDS_CLF     /* the common or combined log format of web servers */
+} fields_kind;
+
+#define STREAM_DELIMITER_MOST 16 /* bytes of a delimiter */
+#define STREAM_NO_FIELD UINT32_MAX
+
+/* Fields, numbered from 0 on, or from -1 down as counted from the end. */
+typedef struct {
+    int32_t first, last;
+} field_range;
 
 typedef enum {
     MOMENT_SECONDS,
@@ -164,6 +204,7 @@ typedef enum {
     MOMENT_US,
     MOMENT_NS,
     MOMENT_ISO,
+    MOMENT_CLF,
     MOMENT_PATTERN
 } moment_kind;
 
@@ -175,15 +216,24 @@ typedef struct {
     bool by_parts; /* else the whole record */
     bool timed, numbered, labelled;
     bool trim, fold;
+    stream_normalize normalize;
+    bool as_is;    /* nothing is to be changed about the bytes of a part */
+    bool flexible; /* a part counts from the end or has no last field: rows differ in what is
+                    * wanted of them */
+    bool joined;   /* the key is a list of parts, each behind its length */
+    fields_kind fields;
+    unsigned char separator; /* of fields, if it is one byte */
+    char delimiter[STREAM_DELIMITER_MOST + 1];
+    size_t delimiter_length;
     int json_values; /* STREAM_TYPED, STREAM_AS_TEXT or STREAM_AS_ITEMS */
     size_t skip_prefix;
     uint32_t key_count; /* parts of the key; then come time, number and label, if wanted */
     uint32_t part_count;
     char *text;                       /* the copied spec; names point into it */
     const char *names[STREAM_PLACES]; /* columns by name, else NULL */
-    uint32_t columns[STREAM_PLACES];  /* from 0 */
+    field_range ranges[STREAM_PLACES];
     json_path paths[STREAM_PLACES];
-    uint32_t wanted_count; /* the columns without repeats, ascending */
+    uint32_t wanted_count; /* the columns without repeats, ascending; not if `flexible` */
     uint32_t wanted[STREAM_PLACES];
     uint8_t slot[STREAM_PLACES]; /* part -> place in wanted */
     moment_kind moment;
@@ -204,6 +254,32 @@ stream_status stream__plan_header(key_plan *plan, const unsigned char *row, size
                                   const char *file, stream_error *err);
 
 /* ------------------------------------------------------------------------
+ * fields.c: where fields lie
+ * ------------------------------------------------------------------------ */
+
+/* The fields of one record: what a thread needs to find them, and what it found. */
+typedef struct {
+    const stream_scanner *scanner;
+    uint32_t *all;            /* 0, 1, 2, ...: the wanted of a flexible plan */
+    uint32_t *starts, *stops; /* by slot of the plan, or if it is flexible by field number;
+                               * the start of a field that is not there is STREAM_NO_FIELD */
+    uint32_t count;           /* found; if less than wanted, some are not there */
+    size_t room;
+} field_finder;
+
+bool stream__fields_init(field_finder *finder, const key_plan *plan);
+void stream__fields_release(field_finder *finder);
+
+/* Find the fields that the plan wants. REASON_NONE, also if some are not there; REASON_NOT_CLF,
+ * REASON_MEMORY. */
+stream_reason stream__fields_find(field_finder *finder, const key_plan *plan,
+                                  const unsigned char *row, uint32_t length);
+
+/* The number of a field of the common or combined log format by its name, from 0; or -1. */
+int stream__clf_field(const char *name, size_t length);
+extern const char stream__clf_names[];
+
+/* ------------------------------------------------------------------------
  * columns.c, json.c, moment.c, number.c: values
  * ------------------------------------------------------------------------ */
 
@@ -222,9 +298,9 @@ void stream__buffer_release(stream_buffer *buffer);
 const unsigned char *stream__csv_value(const unsigned char *field, size_t length,
                                        stream_buffer *buffer, size_t *value_length);
 
-/* Nanoseconds since 1970 from text. */
-bool stream__moment_parse(const key_plan *plan, const unsigned char *text, size_t length,
-                          int64_t *nanoseconds);
+/* Nanoseconds since 1970 from text; or the reason, which says what the text looks like. */
+stream_reason stream__moment_parse(const key_plan *plan, const unsigned char *text, size_t length,
+                                   int64_t *nanoseconds);
 stream_status stream__moment_format(key_plan *plan, const char *text, stream_error *err);
 
 /* A finite number in decimal, white space around it allowed. */
@@ -235,11 +311,24 @@ typedef struct {
     uint32_t start, stop; /* start == stop: missing */
 } json_slice;
 
-/* Check the one value in text[from..to), whose tokens begin at *tokens, and find its parts, for
- * each path one. *tokens moves to the first from `to` on. On trouble *where is its place. */
+/* Values at paths that may lead to many, in the order of the document. */
+typedef struct {
+    uint32_t path;
+    json_slice value;
+} json_item;
+
+typedef struct {
+    json_item *items;
+    size_t count, room;
+} json_items;
+
+/* Check the one value in text[from..to), whose tokens begin at *tokens, and find its parts: for
+ * each path one, or, if the path has a step `each`, its values in `items` (which is emptied
+ * first). *tokens moves to the first from `to` on. On trouble *where is its place. */
 stream_reason stream__json_find(const unsigned char *text, uint32_t from, uint32_t to,
                                 const uint32_t **tokens, const json_path *paths,
-                                uint32_t path_count, json_slice *parts, uint32_t *where);
+                                uint32_t path_count, json_slice *parts, json_items *items,
+                                uint32_t *where);
 
 /* Append the canonical spelling of a checked value: one tag byte ('s' for a string), then its
  * bytes. False: out of memory. */
@@ -251,6 +340,25 @@ bool stream__json_plain(const unsigned char *number, size_t length, stream_buffe
 
 /* Append a checked value as text, see json_values in stream.h. */
 bool stream__json_text(const unsigned char *text, size_t length, stream_buffer *out);
+
+/* json_array.c: bytes of a file that is one JSON array into lines of its elements, in place. */
+typedef enum { ARRAY_UNKNOWN, ARRAY_NO, ARRAY_YES } array_kind;
+
+typedef struct {
+    uint32_t depth; /* open brackets, the array's own included */
+    bool quoted;    /* in a string */
+    bool escaped;   /* after a backslash in one */
+    bool element;   /* in an element: it has had a byte that is not white space */
+    bool gap;       /* white space has followed the element */
+    bool any;       /* there was an element */
+    bool closed;    /* the array has ended */
+    bool followed;  /* by something that is not white space */
+} array_state;
+
+/* What the first bytes of a file say. by_name: the keys are fields of objects. at_end: there are
+ * no more bytes. */
+array_kind stream__array_kind(const unsigned char *bytes, size_t length, bool by_name, bool at_end);
+size_t stream__array_lines(array_state *state, unsigned char *bytes, size_t length);
 
 /* ------------------------------------------------------------------------
  * Blocks, frame.c, keys.c
@@ -296,7 +404,12 @@ typedef struct {
     stream_position at;    /* of carry[0], or of the block's base while one is being filled */
     bool at_eof;           /* the source has no more; carry may still hold records */
     bool header_next;      /* the next record of this file is its header */
-    unsigned char *carry;  /* bytes after the last whole record of the last block */
+    bool beginning;        /* the first bytes of this file have not been looked at */
+    bool marked;           /* the first file began with a byte order mark: say it once */
+    array_kind array;      /* is this file one JSON array? */
+    array_state elements;
+    const stream_scanner *scanner;
+    unsigned char *carry; /* bytes after the last whole record of the last block */
     size_t carry_length, carry_capacity, carry_scanned;
     csv_state csv;
     bool crlf;                   /* the last row ended with CRLF */
@@ -322,6 +435,10 @@ stream_status stream__frame(stream_framer *framer, stream_block *block, int time
 typedef struct {
     const key_plan *plan;
     stream_buffer key, value;
+    stream_buffer spelled; /* a JSON string while its letters are changed */
+    stream_buffer letters; /* code points of a part while it is folded or normalized */
+    field_finder fields;
+    json_items items;
     json_index *json;
 } stream_keyer;
 

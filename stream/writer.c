@@ -51,6 +51,7 @@ struct stream_writer {
     unsigned char *buffer; /* the caller fills it */
     size_t used;
     bool open_end; /* a terminator is owed */
+    bool marked;   /* the byte order mark of the input has been copied */
     char terminator[3];
     uint8_t terminator_length;
 
@@ -283,6 +284,13 @@ static inline void put_run(stream_writer *w, const stream_batch *b, size_t from,
     if (b->open_end && to == b->count) owe_terminator(w, b);
 }
 
+/* A byte order mark goes before everything, whether or not the first record is written. */
+static void put_byte_order_mark(stream_writer *w, const stream_batch *b) {
+    if (!b->byte_order_mark || w->marked || atomic_load(&w->offset)) return;
+    w->marked = true;
+    put(w, (const unsigned char *)STREAM_BYTE_ORDER_MARK, 3);
+}
+
 /* Runs of set bits: `edges` has a bit wherever one begins or ends. */
 static void put_runs(stream_writer *w, const stream_batch *b, const uint64_t *bits, uint64_t flip) {
     size_t from = 0;
@@ -304,6 +312,7 @@ static void put_runs(stream_writer *w, const stream_batch *b, const uint64_t *bi
 
 stream_status stream_write_records(stream_writer *w, const stream_batch *b, const uint64_t *bits,
                                    bool which, stream_error *err) {
+    put_byte_order_mark(w, b);
     if (bits) put_runs(w, b, bits, which ? 0 : ~0ull);
     else put_run(w, b, 0, b->count);
     return state(w, err);
@@ -322,7 +331,6 @@ static void put_marked_json(stream_writer *w, const unsigned char *p, size_t n, 
     char field[] = "{\"verdict\":\"?\"";
     field[sizeof field - 3] = verdict;
     size_t end = n - ended, start = 0; /* of the value, white space aside */
-    if (end >= 3 && !memcmp(p, STREAM_BYTE_ORDER_MARK, 3)) start = 3; /* it stays in front */
     while (start < end && strchr(" \t\r\n", p[start]) && p[start]) start++;
     while (end > start && strchr(" \t\r\n", p[end - 1]) && p[end - 1]) end--;
     put(w, p, start);
@@ -346,7 +354,7 @@ static void put_marked(stream_writer *w, const stream_batch *b, size_t i, char v
     bool ended = !(b->open_end && i + 1 == b->count);
     bool header = b->status && b->status[i] == STREAM_HEADER;
     pay_terminator(w);
-    char column[] = {verdict, b->format == STREAM_CSV ? ',' : '\t', 0};
+    char column[] = {verdict, b->separator, 0};
     switch (b->format) {
     case STREAM_JSON:
         put_marked_json(w, p, n, verdict, ended);
@@ -374,6 +382,7 @@ static void put_marked(stream_writer *w, const stream_batch *b, size_t i, char v
 
 stream_status stream_write_marked(stream_writer *w, const stream_batch *b, const uint64_t *verdicts,
                                   const uint64_t *drop, stream_error *err) {
+    put_byte_order_mark(w, b);
     for (size_t i = 0; i < b->count; i++)
         if (!bit(drop, i)) put_marked(w, b, i, bit(verdicts, i) ? 'S' : 'N');
     return state(w, err);

@@ -3,10 +3,13 @@
  * A loop that is worth it is written once, as an inline function, and compiled
  * once for each kind of processor: by functions marked FOR_AVX2 and FOR_AVX512
  * that do nothing but call it, and one without a mark. weir__cpu() says which of
- * them to call. The answers are the same; the tests hold them against each other.
+ * them to call, by the level of weir_cpu.h: scalar, sse and neon use the one without
+ * a mark. The answers are the same; the tests hold them against each other.
  */
 #ifndef WEIR_CORE_CPU_H
 #define WEIR_CORE_CPU_H
+
+#include <weir_cpu.h>
 
 /* Inlined into its caller, and so compiled for the caller's processor. */
 #define HOT static inline __attribute__((always_inline))
@@ -25,7 +28,7 @@ extern cpu_kind weir__cpu_most; /* for tests: use no better than this */
 #define FOR_AVX512
 #endif
 
-/* The best that this machine can run. */
+/* The kind that the vector level in use stands for. */
 cpu_kind weir__cpu(void);
 
 /* Makes the function NAME of NAME_all, which is HOT: compiled for any processor and for

@@ -406,8 +406,8 @@ is lacks-state '"missing":4,"unweighted":4,"bad":0' "$(grep -o '"missing":.*"bad
 printf '1500000000,a\n1500000000,a\n' >huge.csv
 trouble_like overflow "count: record 2 of 'huge.csv': *overflow*" count --format csv --key 2 --weight 1 --query a --sketch countmin:counter=32 huge.csv
 trouble_like weight-no-number "count: record 1 of 't.csv' (at byte *): *not a number*" count --format csv --key 1 --weight 3 t.csv
-trouble_like weight-lines "count: --weight goes with --format csv, tsv or json*" count --weight 1 in
-trouble group-lines "count: --group goes with --format csv, tsv or json; lines have no columns" count --group 1 in
+trouble_like weight-binary "count: --weight goes with --format lines, csv, tsv, json or clf*" count --format len32 --weight 1 in
+trouble group-binary "count: --group goes with --format lines, csv, tsv, json or clf; binary records have no fields" count --format len32 --group 1 in
 trouble_like group-unknown "count: *nobody*" count --format csv --header --key user --group nobody t.csv
 trouble decay-distinct "count: --decay goes with counts and lists; for --distinct, --range, --quantiles and --sample use --window" count --decay 1h --distinct in
 trouble window-and-decay "count: --window and --decay do not go together" count --decay 1h --window 1h in

@@ -95,7 +95,7 @@ trouble_like bad-format "dedup: *'csvv'*csv*" dedup --format csvv in
 trouble bad-audit "dedup: --audit cannot be '1/100'; N is a power of two, such as 64 or 128" dedup --audit=1/100 in
 trouble header-of-lines "dedup: --header goes with --format csv or tsv" dedup --header in
 trouble null-of-csv "dedup: -z goes with --format lines or json" dedup -z --format csv in
-trouble key-of-lines "dedup: --key goes with --format csv, tsv or json; lines have no columns" dedup --key 1 in
+trouble key-of-binary "dedup: --key goes with --format lines, csv, tsv, json or clf; binary records have no fields" dedup --format len32 --key 1 in
 trouble resume-without-state "dedup: --resume needs --state FILE to continue from" dedup --resume -o x in
 trouble resume-without-output "dedup: --resume needs --output FILE to continue" dedup --resume --state s in
 trouble time-without-window "dedup: --time goes with a --window that is a duration, such as --window 1h" dedup --format csv --time 1 in
@@ -104,4 +104,11 @@ trouble time-format-without-time "dedup: --time-format goes with --time" dedup -
 run dedup in --exit-code -m1M; is exit-code-new 0 $rc
 run dedup --exit-code -m1M /dev/null; is exit-code-nothing 1 $rc
 run dedup --state s -m1M in; run dedup --state s --exit-code in; is exit-code-all-seen 1 $rc
+printf 'a\nb\na\n' >in
+for level in scalar sse avx2 avx512; do
+  WEIR_CPU=$level "$WEIR" dedup in >out 2>err; rc=$?
+  if ((rc == 2)); then skip "cpu-$level" "$(cat err)"; else is "cpu-$level" "a b" "$(xargs <out)"; fi
+done
+WEIR_CPU=fast "$WEIR" dedup in >out 2>err; is cpu-unknown "2 weir: WEIR_CPU cannot be 'fast'; this processor has" "$? $(grep -o '.*processor has' err)"
+
 finish

@@ -307,4 +307,8 @@ if [[ $data ]] && command -v zstd >/dev/null; then
   without_time() { sed -E 's/[0-9.]+ s$//' "$1"; }
   is docs-example "$(without_time <(tail -n +2 example))" "$(without_time got)"
 else skip docs-example "the real streams are not here (WEIR_DATA)"; fi
+printf '1,2,3\n1,2,4\n' >ranges.csv
+trouble columns-range "pairs: ranges such as '1-3' cannot be compared; name each column" pairs self --format csv --columns 1-3 ranges.csv
+trouble columns-open "pairs: ranges such as '2-' cannot be compared; name each column" pairs self --format csv --columns 2- ranges.csv
+
 finish

@@ -78,21 +78,75 @@ printf '{"a":1}\n\n{"a":1}\n\n' >blank.json
 gives json-blank-key '{"verdict":"N","a":1}\n{"verdict":"N"}\n{"verdict":"S","a":1}\n{"verdict":"N"}\n' dedup $m --format json -k .a --emit all blank.json
 gives json-blank-whole '{"verdict":"N","a":1}\n{"verdict":"N"}\n{"verdict":"S","a":1}\n{"verdict":"S"}\n' dedup $m --format json --emit all blank.json
 
-# JSON: a byte order mark belongs to the first record of a file, not to its key
+# CSV: the same
+printf '\xef\xbb\xbfid,v\n1,a\n1,b\n2,c\n' >bom.csv
+printf 'id,v\n1,a\n3,b\n' >plain.csv
+gives csv-mark '\xef\xbb\xbfid,v\n1,a\n2,c\n' dedup $m --format csv --header -k id bom.csv
+gives csv-mark-all '\xef\xbb\xbfverdict,id,v\nN,1,a\nS,1,b\nN,2,c\n' dedup $m --format csv --header -k id --emit all bom.csv
+gives csv-mark-files '\xef\xbb\xbfid,v\n1,a\n2,c\n3,b\n' dedup $m --format csv --header -k id bom.csv plain.csv
+gives csv-mark-second 'id,v\n1,a\n3,b\n2,c\n' dedup $m --format csv --header -k id plain.csv bom.csv
+printf '\xef\xbb\xbf"1",a\n1,b\n2,c\n' >bom2.csv
+gives csv-mark-key '\xef\xbb\xbf"1",a\n2,c\n' dedup $m --format csv -k 1 bom2.csv
+gives csv-mark-seen '\xef\xbb\xbf1,b\n' dedup $m --format csv -k 1 --emit seen bom2.csv
+
+# columns by number must be in the header
+trouble csv-number-beyond "dedup: no column 3 in 'plain.csv': its header has 2" dedup $m --format csv --header -k 3 plain.csv
+trouble csv-range-beyond "dedup: no column -3 in 'plain.csv': its header has 2" dedup $m --format csv --header -k -3 plain.csv
+
+# fields of lines, delimiters, ranges
+printf '1.1.1.1 - - [d] "GET /a"\n2.2.2.2 -  - [d] "GET /b"\n1.1.1.1  -\t- [e]  "GET /a"\n' >words
+gives words '1.1.1.1 - - [d] "GET /a"\n2.2.2.2 -  - [d] "GET /b"\n' dedup $m -k 1,6 words
+gives words-last '1.1.1.1 - - [d] "GET /a"\n2.2.2.2 -  - [d] "GET /b"\n' dedup $m -k -1 words
+printf 'a;x;1\nb;x;2\na;y;3\n' >semi
+gives delimiter-lines 'a;x;1\nb;x;2\n' dedup $m -d ';' -k 1 semi
+gives delimiter-csv 'a;x;1\na;y;3\n' dedup $m --format csv -d ';' -k 2 semi
+gives delimiter-all 'N;a;x;1\nN;b;x;2\nS;a;y;3\n' dedup $m --format csv -d ';' -k 1 --emit all semi
+gives range 'a;x;1\nb;x;2\na;y;3\n' dedup $m --format csv -d ';' -k 2- semi
+printf 'a::x\nb::x\n' >two
+gives delimiter-two 'a::x\n' dedup $m -d '::' -k 2 two
+trouble delimiter-bad "dedup: --delimiter cannot be ';;'; of csv and tsv it is one byte, such as ';' or '|', and no quote or line end" dedup $m --format csv -d ';;' semi
+trouble delimiter-json "dedup: --delimiter goes with --format lines, csv or tsv" dedup $m --format json -d ';' semi
+run count -k 2 --delimiter ';' --csv --top 2 semi; is count-words "x 2" "$(awk -F, '$2 == "x" { print $2, $3 }' out)"
+
+# web logs
+printf 'h1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 1 "-" "A"\nh2 - - [10/Oct/2000:13:55:37 -0700] "GET /b HTTP/1.0" 200 1\nh1 - - [10/Oct/2000:14:55:36 -0700] "GET /c HTTP/1.0" 404 1\n' >web.log
+run dedup $m --format clf -k host web.log; is clf-host "h1 h2" "$(awk '{ print $1 }' out | xargs)"
+run dedup $m --format clf -k status,method web.log; is clf-two "200 404" "$(awk '{ print $9 }' out | xargs)"
+run dedup --format clf -k host --window 30m --time time web.log; is clf-window 3 "$(wc -l <out)"
+trouble_like clf-unknown "dedup: a web log has no field 'ulr': did you mean 'url'?*" dedup $m --format clf -k ulr web.log
+
+# letters of Unicode
+printf 'stra\xc3\x9fe\nSTRASSE\n' >letters
+gives ignore-case-unicode 'stra\xc3\x9fe\n' dedup $m -i letters
+printf 'caf\xc3\xa9\ncafe\xcc\x81\n' >letters
+gives normalize 'caf\xc3\xa9\n' dedup $m --normalize nfc letters
+
+# JSON: lists, arrays, names that come twice
+printf '{"t":[1,2]}\n{"t":[3,2]}\n{"t":[1,2.0]}\n' >lists
+gives json-last '{"t":[1,2]}\n' dedup $m --format json -k '.t[-1]' lists
+gives json-list '{"t":[1,2]}\n{"t":[3,2]}\n' dedup $m --format json -k '.t[]' lists
+printf '[\n  {"k": 1},\n  {"k": 2},\n  {"k": 1}\n]\n' >array.json
+gives json-array '{"k": 1}\n{"k": 2}\n' dedup $m --format json -k .k array.json
+gives json-array-whole '{"k": 1}\n{"k": 2}\n' dedup $m --format json array.json
+run count --format json -k '.t[]' --csv --top 2 lists; is json-list-count '"[1,2]",2' "$(grep -o '"\[1,2\]",2' out)"
+printf '{"k":1,"k":2}\n{"k":2}\n' >twice.json
+gives json-twice '{"k":1,"k":2}\n' dedup $m --format json -k .k twice.json
+
+# JSON: a byte order mark is no part of a record; that of the first file stays first
 printf '\xef\xbb\xbf{"a":1}\n{"a":1}\n{"a":2}\n' >bom.json
 gives json-mark '\xef\xbb\xbf{"a":1}\n{"a":2}\n' dedup $m --format json -k .a bom.json
 gives json-mark-whole '\xef\xbb\xbf{"a":1}\n{"a":2}\n' dedup $m --format json bom.json
 gives json-mark-all '\xef\xbb\xbf{"verdict":"N","a":1}\n{"verdict":"S","a":1}\n{"verdict":"N","a":2}\n' dedup $m --format json -k .a --emit all bom.json
 gives json-mark-files '\xef\xbb\xbf{"a":1}\n{"a":2}\n' dedup $m --format json -k .a bom.json bom.json
 printf '{"a":2}\n' >no-bom.json
-gives json-mark-second '{"a":2}\n\xef\xbb\xbf{"a":1}\n' dedup $m --format json -k .a no-bom.json bom.json
+gives json-mark-second '{"a":2}\n{"a":1}\n' dedup $m --format json -k .a no-bom.json bom.json
 tr '\n' '\0' <bom.json >bom.nul
 gives json-mark-nul '\xef\xbb\xbf{"a":1}\0{"a":2}\0' dedup $m --format json -z -k .a bom.nul
 gives json-mark-alone '\xef\xbb\xbf\n' dedup $m --format json <(printf '\xef\xbb\xbf\n')
 printf '{"a":1}\n\xef\xbb\xbf{"a":1}\n' >later.json
 trouble_like json-mark-later "dedup: record 2 of 'later.json' (at byte 8): invalid JSON*" dedup $m --format json -k .a later.json
 printf '\xef\xbb\xbf{"a":x}\n' >bad-bom.json
-trouble json-mark-place "dedup: record 1 of 'bad-bom.json' (at byte 0): invalid JSON: expected a value (byte 8)" dedup $m --format json -k .a bad-bom.json
+trouble json-mark-place "dedup: record 1 of 'bad-bom.json' (at byte 3): invalid JSON: expected a value (byte 8)" dedup $m --format json -k .a bad-bom.json
 run count --format json -k .a --csv -n 3 bom.json; is json-mark-count 2 "$(awk -F, '$2 == 1 { print $3 }' out)"
 
 # a column whose name is a number is named in quotes

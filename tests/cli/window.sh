@@ -42,7 +42,7 @@ awk 'BEGIN { srand(1); for (i = 0; i < 30000; i++) print int(rand() * 2000) }' >
 run dedup --memory 64K --fpr 0.1% --seed 3 --window 3000 --audit=1/1 --stats=json r
 is audit-in-window true "$(grep -o '"false_seen":[0-9]*' err | awk -F: '{ print $2 < 30 ? "true" : "false: " $2 }')"
 printf '2024-01-01T00:00:00Z,a\n' >iso.csv
-trouble time-format-told "dedup: record 1 of 'iso.csv' (at byte 0): the time is not as --time-format says (unix if not given)" dedup --format csv -k 2 --window 1h --time 1 iso.csv
+trouble time-format-told "dedup: record 1 of 'iso.csv' (at byte 0): the time looks like ISO 8601: --time-format iso" dedup --format csv -k 2 --window 1h --time 1 iso.csv
 # keys that go before their time: more memory is advised where it would be used
 seq 200000 >many
 run dedup --memory 64K --seed 1 --window 10000 many

@@ -28,16 +28,19 @@ static uint64_t hash_bytes(const void *context, const void *key, size_t length) 
 }
 
 static void choose(stream_options *o, uint8_t choice) {
-    static const char *const keys[] = {NULL, "1", "2,1", NULL};
-    static const char *const paths[] = {NULL, ".a", ".a.b,.c[0]", ".\"odd name\""};
+    static const char *const keys[] = {NULL, "1", "2,1", "2-,-2"};
+    static const char *const logs[] = {NULL, "host", "url,status", "agent"};
+    static const char *const paths[] = {NULL, ".a", ".a.b,.c[-1]", ".\"odd name\",.a[]"};
     *o = stream_options_defaults();
-    o->format = (stream_format)(choice % 6);
+    o->format = (stream_format)(choice % 7);
     o->record_size = 5;
     o->trim = choice & 0x40;
     o->ignore_case = choice & 0x80;
     o->max_record = 1 << 16;
-    if (o->format == STREAM_JSON) o->key = paths[choice / 6 % 4];
-    if (o->format == STREAM_CSV || o->format == STREAM_TSV) o->key = keys[choice / 6 % 4];
+    if (choice & 0x80) o->normalize = STREAM_NFKC;
+    if (o->format == STREAM_JSON) o->key = paths[choice / 7 % 4];
+    else if (o->format == STREAM_CLF) o->key = logs[choice / 7 % 4];
+    else if (o->format < STREAM_CLF) o->key = keys[choice / 7 % 4];
     o->hash = hash_bytes;
 }
 
@@ -87,7 +90,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     options.block_size = 17;
     options.plain = true;
     outcome plain = run(path, &options);
-    if (plain.end == STREAM_END && plain.covered != length - 1) abort();
+    /* a byte order mark and the brackets of an array are no part of a record */
+    bool all = options.format == STREAM_LINES || options.format > STREAM_CLF;
+    if (plain.end == STREAM_END && (all ? plain.covered != length - 1 : plain.covered > length))
+        abort();
     close(fd);
     return 0;
 }

@@ -271,6 +271,34 @@ static void records_hash_as_keys_do(void **state) {
     weir__cpu_most = CPU_AVX512;
 }
 
+static void vector_levels_are_chosen_by_name(void **state) {
+    (void)state;
+    weir_error err;
+    assert_int_equal(weir_cpu_choose("scalar", &err), WEIR_OK);
+    assert_int_equal(weir_cpu_now(), WEIR_CPU_SCALAR);
+    assert_int_equal(weir__cpu(), CPU_ANY);
+    assert_int_equal(weir_cpu_choose("mmx", &err), WEIR_ERR_RANGE);
+    assert_non_null(strstr(err.message, "'mmx'"));
+    assert_int_equal(weir_cpu_now(), WEIR_CPU_SCALAR);
+    int best = WEIR_CPU_SCALAR;
+    for (int level = 0; level <= WEIR_CPU_AVX512; level++) {
+        const char *name = weir_cpu_name((weir_cpu_level)level);
+        if (!name) continue;
+        assert_int_equal(weir_cpu_choose(name, &err), WEIR_OK);
+        assert_int_equal(weir_cpu_now(), level);
+        best = level;
+    }
+    assert_int_equal(setenv("WEIR_CPU", "scalar", 1), 0);
+    assert_int_equal(weir_cpu_choose(NULL, &err), WEIR_OK);
+    assert_int_equal(weir_cpu_now(), WEIR_CPU_SCALAR);
+    assert_int_equal(setenv("WEIR_CPU", "fast", 1), 0);
+    assert_int_equal(weir_cpu_choose(NULL, &err), WEIR_ERR_RANGE);
+    assert_non_null(strstr(err.message, "WEIR_CPU cannot be 'fast'"));
+    assert_int_equal(unsetenv("WEIR_CPU"), 0);
+    assert_int_equal(weir_cpu_choose(NULL, &err), WEIR_OK);
+    assert_int_equal(weir_cpu_now(), best);
+}
+
 static void generator_follows_its_published_sequence(void **state) {
     (void)state;
     uint64_t rng = 1234567;
@@ -362,6 +390,7 @@ int main(void) {
         cmocka_unit_test(cells_keep_to_themselves),
         cmocka_unit_test(maps_are_zero_aligned_and_bounded),
         cmocka_unit_test(statuses_have_texts),
+        cmocka_unit_test(vector_levels_are_chosen_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

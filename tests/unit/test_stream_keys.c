@@ -3,6 +3,8 @@
  */
 #include <math.h>
 
+#include <weir_cpu.h>
+
 #include "test_stream_util.h"
 
 #include "stream_internal.h"
@@ -70,7 +72,7 @@ static void test_lines(void **state) {
     o.trim = true;
     expect(&o, "a\na\r\n a\t\nA\n\n \n", "aaabcc");
     o.ignore_case = true;
-    expect(&o, "a\nA\n\xc3\x84\n\xc3\xa4\n@\n`\n[\n{\n", "aabcdefg");
+    expect(&o, "a\nA\n\xc3\x84\n\xc3\xa4\n@\n`\n[\n{\n", "aabbcdef");
     o.key_skip_prefix = 3;
     expect(&o, "123a\n456A\n 9 A\n12\n123\n", "aabbb"); /* trimmed first: "9 A" has nothing left */
 }
@@ -122,7 +124,8 @@ static void test_json_by_value(void **state) {
            "\"\\ud83d\\ud83d\"}\n",
            "aabc");
     expect(&o, "{\"k\":\"a\\/b\\n\\t\\\\\"}\n{\"k\":\"a/b\\u000a\\u0009\\u005c\"}\n", "aa");
-    expect(&o, "{\"k\":1,\"k\":2}\n{\"k\":1}\n{\"k\":2}\n", "aab"); /* the first counts */
+    expect(&o, "{\"k\":1,\"k\":2}\n{\"k\":1}\n{\"k\":2}\n", "aba"); /* the last counts */
+    expect(&o, "{\"k\":1,\"\\u006b\":2}\n{\"k\":2}\n", "aa");
     expect(&o, "{\"a\":{\"k\":9},\"k\":1}\n{\"k\":1,\"z\":[{\"k\":2}]}\n", "aa");
     expect(&o, "{\"k\":\"a\"}\r\n{\"k\":\"a\"}", "aa");
     expect(&o, "\n{\"k\":\"a\"}\n  \n", "?a?");
@@ -139,7 +142,8 @@ static void test_json_paths(void **state) {
     expect(&o,
            "{\"u\":{\"id\":1},\"u\":{\"id\":2},\"e\":2}\n{\"u\":{},\"u\":{\"id\":2},\"e\":2}\n{"
            "\"u\":{\"id\":1},\"e\":2}\n",
-           "a?a");
+           "aab");
+    expect(&o, "{\"u\":{\"id\":1},\"u\":7,\"e\":2}\n", "?"); /* the last u has no id */
     o.key = ".t[1]";
     expect(&o,
            "{\"t\":[0,5]}\n{\"t\":[9,5,7]}\n{\"t\":[5]}\n{\"t\":{\"1\":5}}\n{\"t\":[[5,6],[5]]}\n",
@@ -447,12 +451,283 @@ static void test_numbers(void **state) {
     assert_int_equal(a.end, STREAM_FAILED);
     assert_non_null(strstr(a.error.message, "--importance"));
     test_all_free(&a);
-    o = test_options(STREAM_LINES);
+    o = test_options(STREAM_LEN32);
     o.number_field = "1";
     o.number_option = "--importance";
     a = test_read_text(&o, "");
     assert_non_null(strstr(a.error.message, "leave out --importance"));
     test_all_free(&a);
+}
+
+/* Ranges, and fields that are counted from the end. */
+static void test_ranges(void **state) {
+    (void)state;
+    stream_options o = test_options(STREAM_CSV);
+    o.key = "2-3";
+    expect(&o, "1,a,b,c\n2,a,b,d\n3,ab,,c\n4,\"a\",b\n5,a\n", "aaba?");
+    o.key = "2-";
+    expect(&o, "1,a\n2,a\n3,a,\n4,a,b\n5\n6,\"a\"\n", "aabc?a");
+    o.key = "-1";
+    expect(&o, "1,a\n2,x,a\na\n3,b\n", "aaab");
+    o.key = "-2,1";
+    expect(&o, "1,a\n1,z\n1,x,1\nq,1,x\na\n", "aabc?");
+    o.key = "2--2";
+    expect(&o, "1,a,b,9\n2,a,b,8\n3,a,8\n4,8\n", "aab?");
+    /* Spelled in different ways, the same key. */
+    static const char *const ways[] = {"2,3", "2-3", "2-", "2--1", "-2-"};
+    uint64_t first = 0;
+    for (int i = 0; i < 5; i++) {
+        o.key = ways[i];
+        test_all a = test_read_text(&o, "x,y,\"z\"\n");
+        if (i == 0) first = a.hashes[0];
+        assert_true(a.hashes[0] == first);
+        test_all_free(&a);
+    }
+    /* A row of many columns makes the finder's room grow. */
+    char row[2001];
+    memset(row, ',', 1999);
+    memcpy(row + 1999, "k", 2);
+    o.key = "-1";
+    test_all a = test_read_text(&o, row);
+    assert_true(a.hashes[0] == test_hash(NULL, "k", 1));
+    test_all_free(&a);
+}
+
+static void test_fields_of_lines(void **state) {
+    (void)state;
+    stream_options o = test_options(STREAM_LINES);
+    o.key = "2";
+    expect(&o, "a b c\n  x\t \tb\nb a\nb\n\n   \n", "aab???");
+    o.key = "1,3";
+    expect(&o, "a x b\na y b z\na b\nb x a\n", "aa?b");
+    o.key = "-1";
+    expect(&o, "a b\nb\n x  b  \na c", "aaab");
+    o.key = "2";
+    o.delimiter = ";";
+    expect(&o, "1;a\n2;a;c\n3;;\n4;\n5\n6; a\n", "aabb?c");
+    o.delimiter = "\\t";
+    expect(&o, "1\ta\n2\ta b\n3\ta\t\n", "aba");
+    o.delimiter = "::";
+    expect(&o, "1::a\n2:::a\n3::a::b\n4:a\n5::\n", "aba?c");
+    o.key = "-1";
+    expect(&o, "a::b\nb\n::b\n", "aaa");
+    o = test_options(STREAM_CSV);
+    o.key = "2";
+    o.delimiter = ";";
+    expect(&o, "1;\"a;b\"\n2;\"a;b\";c\n3;a,b\n\"x\n\";a,b\n", "aabb");
+    static const char *const bad[] = {"", "ab", "\"", "\n"};
+    for (int i = 0; i < 4; i++) {
+        o.delimiter = bad[i];
+        test_all a = test_read_text(&o, "");
+        assert_non_null(strstr(a.error.message, "--delimiter"));
+        test_all_free(&a);
+    }
+    /* Long lines: words at every place of a chunk, in every version of the scan. */
+    o = test_options(STREAM_LINES);
+    uint64_t seed = 3;
+    for (int level = WEIR_CPU_SCALAR; level <= WEIR_CPU_AVX512; level++) {
+        const char *name = weir_cpu_name((weir_cpu_level)level);
+        if (!name || weir_cpu_choose(name, NULL) != WEIR_OK) continue;
+        for (int round = 0; round < 300; round++) {
+            char line[400], copy[400], spec[16], *word, *rest = copy;
+            size_t n = test_random(&seed) % 399;
+            for (size_t i = 0; i < n; i++) line[i] = " \tabc"[test_random(&seed) % 5];
+            line[n] = 0;
+            strcpy(copy, line);
+            unsigned wanted = 1 + test_random(&seed) % 40;
+            for (unsigned i = 0; (word = strtok_r(rest, " \t", &rest)) && ++i < wanted;) continue;
+            snprintf(spec, sizeof spec, "%u", wanted);
+            o.key = spec;
+            test_all a = test_read_text(&o, line);
+            assert_int_equal(a.count, n > 0);
+            if (n && word) assert_true(a.hashes[0] == test_hash(NULL, word, strlen(word)));
+            if (n) assert_int_equal(a.status[0], word ? STREAM_RECORD_OK : STREAM_MISSING);
+            test_all_free(&a);
+        }
+    }
+    weir_cpu_choose(NULL, NULL);
+}
+
+static void test_web_log(void **state) {
+    (void)state;
+    static const char text[] = "h1 - frank [10/Oct/2000:13:55:36 -0700] \"GET /a?b=1 HTTP/1.0\" "
+                               "200 23 \"http://r/\" \"M \\\"x\\\" 4\"\n"
+                               "h2 - - [10/Oct/2000:13:55:36 -0700] \"GET /a?b=1 HTTP/1.1\" 404 -\n"
+                               "h1 - - [10/Oct/2000:13:55:37 -0700] \"-\" 400 0 \"-\" \"-\"\n"
+                               "h3 - - [10/Oct/2000:13:55:37 -0700] \"GET / HTTP/1.1 200\n"
+                               "h3\n";
+    stream_options o = test_options(STREAM_CLF);
+    static const char *const cases[][2] = {
+        {"host", "abacc"},     {"url", "aa?!?"},   {"status", "abc!?"},
+        {"method", "aab!?"},   {"agent", "a?b!?"}, {"protocol", "ab?!?"},
+        {"host,url", "ab?!?"}, {"1,6", "abc!?"},   {"request", "abc!?"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        o.key = cases[i][0];
+        expect(&o, text, cases[i][1]);
+    }
+    o.key = "host";
+    o.time_field = "time";
+    test_all a = test_read_text(&o, text);
+    assert_int_equal(a.times[0], 971211336000000000);
+    assert_int_equal(a.times[2] - a.times[0], 1000000000);
+    test_all_free(&a);
+}
+
+/* The mark is no part of a record, and the first file's is told to the writer. */
+static void test_byte_order_mark(void **state) {
+    (void)state;
+    stream_options o = test_options(STREAM_CSV);
+    o.key = "1";
+    expect(&o, "\xef\xbb\xbf\"a,b\",1\n\"a,b\",2\nb,3\n", "aab");
+    o.key = NULL;
+    expect(&o,
+           "\xef\xbb\xbf"
+           "a,b\na,b\n",
+           "aa");
+    o.header = true;
+    o.key = "a";
+    expect(&o,
+           "\xef\xbb\xbf"
+           "a,b\n1,2\n1,3\n",
+           "#aa");
+    const char *files[] = {test_text(0, "a,b\n1,2\n"), test_text(1, "\xef\xbb\xbf"
+                                                                    "a,b\n1,3\n")};
+    for (o.block_size = 0; o.block_size < 64; o.block_size += 16) {
+        test_all a = test_read(&o, files, 2);
+        assert_int_equal(a.end, STREAM_END);
+        assert_int_equal(a.count, 3);
+        assert_true(a.hashes[1] == a.hashes[2]);
+        test_all_free(&a);
+    }
+    o = test_options(STREAM_LINES); /* lines are bytes */
+    expect(&o,
+           "\xef\xbb\xbf"
+           "a\na\n",
+           "ab");
+}
+
+static void test_header_numbers(void **state) {
+    (void)state;
+    static const char *const keys[] = {"3", "1-3", "3-", "-3"};
+    stream_options o = test_options(STREAM_CSV);
+    o.header = true;
+    for (int i = 0; i < 4; i++) {
+        o.key = keys[i];
+        test_all a = test_read_text(&o, "a,b\n1,2\n");
+        assert_int_equal(a.end, STREAM_FAILED);
+        assert_non_null(strstr(a.error.message, "its header has 2"));
+        test_all_free(&a);
+    }
+    o.key = "-2";
+    expect(&o, "a,b\n1,2\n1,3\n", "#aa");
+}
+
+static void test_json_lists(void **state) {
+    (void)state;
+    stream_options o = test_options(STREAM_JSON);
+    o.key = ".t[-1]";
+    expect(&o, "{\"t\":[1,2]}\n{\"t\":[[5,6],{\"a\":1},2.0]}\n{\"t\":[2]}\n{\"t\":[]}\n{\"t\":2}\n",
+           "aaa??");
+    o.key = ".t[-2].k";
+    expect(&o, "{\"t\":[{\"k\":[1,2]},0]}\n{\"t\":[9,{\"k\":[1, 2]},[]]}\n{\"t\":[{\"k\":1}]}\n",
+           "aa?");
+    o.key = ".t[]";
+    expect(&o,
+           "{\"t\":[1,\"a\"]}\n{\"t\":[1.0, "
+           "\"\\u0061\"]}\n{\"t\":[\"a\",1]}\n{\"t\":[]}\n{\"t\":[1,\"a\",{}]}\n",
+           "aab?c");
+    o.key = ".t[].id,.k";
+    expect(&o,
+           "{\"t\":[{\"id\":1},{\"id\":2}],\"k\":0}\n{\"k\":0,\"t\":[{\"x\":[],\"id\":1},{},{"
+           "\"id\":2.0}]}\n"
+           "{\"t\":[{\"id\":[1]},{\"id\":2}],\"k\":0}\n{\"t\":[{\"id\":3,\"id\":1},{\"id\":2}],"
+           "\"k\":0}\n"
+           "{\"t\":[{\"id\":9}],\"t\":[{\"id\":1},{\"id\":2}],\"k\":0}\n{\"t\":[{\"id\":1},{\"id\":"
+           "2}]}\n",
+           "aabaa?");
+    o.key = NULL;
+    o.time_field = ".t[]";
+    test_all a = test_read_text(&o, "");
+    assert_non_null(strstr(a.error.message, "not a list"));
+    test_all_free(&a);
+}
+
+/* A file that is one array, in blocks of every size. */
+static void test_json_array(void **state) {
+    (void)state;
+    stream_options o = test_options(STREAM_JSON);
+    o.key = ".k";
+    for (o.block_size = 0; o.block_size < 64; o.block_size += 16) {
+        expect(&o, "[{\"k\":1},{\"k\":\"],\\\"[\"} , {\"k\":1,\n\"z\":[1,{}]}]", "aba");
+        expect(&o, "\xef\xbb\xbf \n[\n  {\"k\":1},\n  {\n\"k\":2}\n]\n\n", "ab");
+        expect(&o, "[]", "");
+        expect(&o, "[{\"k\":1},,{\"k\":1}]", "a!");
+        expect(&o, "[{\"k\":1},]", "a!");
+        expect(&o, "[{\"k\":1}]\n{\"k\":1}\n", "aa");
+    }
+    o.key = NULL;
+    expect(&o, "[\n1,\n2 ,\n1\n]\n", "aba");
+    expect(&o, "[\n1 2,\n12\n]\n", "!a");
+    expect(&o, "[1,2]\n[1,2]\n", "aa"); /* lines that are arrays */
+    o.key = ".k";
+    test_all a = test_read_text(&o, "[{\"k\":1},{\"k\":2}");
+    assert_int_equal(a.end, STREAM_FAILED);
+    assert_non_null(strstr(a.error.message, "before its array is closed"));
+    test_all_free(&a);
+    /* Going on in the middle. */
+    a = test_read_text(&o, "[{\"k\":1},{\"k\":2},{\"k\":3}]");
+    o.start = (stream_position){.file = 0, .offset = a.offsets[1], .record = 1};
+    test_all b = test_read_text(&o, "[{\"k\":1},{\"k\":2},{\"k\":3}]");
+    assert_int_equal(b.count, 2);
+    assert_true(b.hashes[0] == a.hashes[1] && b.hashes[1] == a.hashes[2]);
+    test_all_free(&a);
+    test_all_free(&b);
+}
+
+static void test_unicode(void **state) {
+    (void)state;
+    stream_options o = test_options(STREAM_LINES);
+    o.ignore_case = true;
+    expect(&o,
+           "STRASSE\nstra\xc3\x9f"
+           "e\n\xce\xa3\n\xcf\x83\n\xcf\x82\nA\xff\na\xff\n\xc3\x84\xff\n\xc3\xa4\xff\n",
+           "aabbbccde");
+    o.ignore_case = false;
+    expect(&o, "\xc3\xa9\ne\xcc\x81\n", "ab");
+    o.normalize = STREAM_NFC;
+    expect(&o, "\xc3\xa9\ne\xcc\x81\nE\xcc\x81\n\xef\xac\x81\nfi\n", "aabcd");
+    o.normalize = STREAM_NFKC;
+    o.ignore_case = true;
+    expect(&o, "\xc3\xa9\nE\xcc\x81\n\xef\xac\x81\nFI\n", "aabb");
+    o.format = STREAM_JSON;
+    o.key = ".k,.t[]";
+    expect(&o, "{\"k\":\"\xc3\xa9\",\"t\":[\"A\"]}\n{\"k\":\"E\\u0301\",\"t\":[\"a\"]}\n", "aa");
+    o.format = STREAM_CSV;
+    o.key = "1,2";
+    expect(&o, "\xc3\x89,x\ne\xcc\x81,X\n", "aa");
+}
+
+static void test_time_looks(void **state) {
+    (void)state;
+    static const char *const cases[][3] = {
+        {NULL, "1700000000000", "milliseconds: --time-format unix-ms"},
+        {NULL, "1700000000000000", "microseconds: --time-format unix-us"},
+        {"unix-ms", "1700000000000000000", "nanoseconds: --time-format unix-ns"},
+        {"iso", "1700000000", "seconds: --time-format unix"},
+        {"iso", "1700000000.5", "seconds: --time-format unix"},
+        {NULL, "2024-02-29T00:00:00Z", "ISO 8601: --time-format iso"},
+        {NULL, "10/Oct/2000:13:55:36 -0700", "web log: --time-format clf"},
+        {NULL, "99999999999", "years 1678 to 2262"},
+        {NULL, "soon", "not as --time-format says"}};
+    stream_options o = test_options(STREAM_CSV);
+    o.time_field = "1";
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        o.time_format = cases[i][0];
+        test_all a = test_read_text(&o, cases[i][1]);
+        assert_int_equal(a.status[0], STREAM_BAD);
+        if (!strstr(a.record_error.message, cases[i][2])) fail_msg("'%s'", a.record_error.message);
+        test_all_free(&a);
+    }
 }
 
 /* Specs that cannot be meant. */
@@ -461,7 +736,16 @@ static void test_refused(void **state) {
     static const struct {
         stream_format format;
         const char *key;
-    } bad[] = {{STREAM_LINES, "1"},
+    } bad[] = {{STREAM_LINES, "user"},
+               {STREAM_LINES, "4-2"},
+               {STREAM_CSV, "-0"},
+               {STREAM_CSV, "1-65"},
+               {STREAM_CSV, "-1--3"},
+               {STREAM_CLF, "10"},
+               {STREAM_CLF, "-1"},
+               {STREAM_CLF, "ulr"},
+               {STREAM_JSON, ".a[-0]"},
+               {STREAM_JSON, ".a[-]"},
                {STREAM_CSV, ""},
                {STREAM_CSV, "0"},
                {STREAM_CSV, "1,"},
@@ -569,6 +853,15 @@ int main(void) {
         cmocka_unit_test(test_header_of_several_files),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_fields_of_lines),
+        cmocka_unit_test(test_web_log),
+        cmocka_unit_test(test_byte_order_mark),
+        cmocka_unit_test(test_header_numbers),
+        cmocka_unit_test(test_json_lists),
+        cmocka_unit_test(test_json_array),
+        cmocka_unit_test(test_unicode),
+        cmocka_unit_test(test_time_looks),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
  * agree for every format, tiny blocks, several threads, and each instruction
  * set, on contents made to be awkward.
  */
+#include <weir_cpu.h>
+
 #include "test_stream_util.h"
 
 #include "stream_internal.h"
@@ -178,9 +180,10 @@ static void one_case(uint64_t seed, const char *scanner) {
     static const size_t parts[] = {0, 1, 1, 2, 3};
     t.count = 0;
     t.cut = false;
-    assert_true(stream__scan_choose(scanner));
-    stream_options o = test_options((stream_format)(test_random(&seed) % 6));
-    if (o.format == STREAM_JSON) o.format = STREAM_CSV;
+    assert_int_equal(weir_cpu_choose(scanner, NULL), WEIR_OK);
+    static const stream_format formats[] = {STREAM_LINES, STREAM_CSV,   STREAM_TSV,
+                                            STREAM_CSV,   STREAM_FIXED, STREAM_LEN32};
+    stream_options o = test_options(formats[test_random(&seed) % 6]);
     size_t n = awkward(p, 1500, (int)test_random(&seed), &seed);
     if (o.format == STREAM_CSV && test_random(&seed) % 2) n = well_formed(p, sizeof p, &seed);
     if (o.format == STREAM_LEN32) n = binary(p, sizeof p, &seed);
@@ -204,21 +207,25 @@ static void one_case(uint64_t seed, const char *scanner) {
 }
 
 static void agree(const char *scanner) {
-    if (!stream__scan_choose(scanner)) {
+    if (weir_cpu_choose(scanner, NULL) != WEIR_OK) {
         print_message("this machine has no %s\n", scanner);
         return;
     }
     for (uint64_t seed = 1; seed <= 1500; seed++) one_case(seed * 7919, scanner);
-    stream__scan_choose(NULL);
+    weir_cpu_choose(NULL, NULL);
 }
 
 static void test_agrees_portable(void **s) {
     (void)s;
-    agree("portable");
+    agree("scalar");
+}
+static void test_agrees_neon(void **s) {
+    (void)s;
+    agree("neon");
 }
 static void test_agrees_sse2(void **s) {
     (void)s;
-    agree("sse2");
+    agree("sse");
 }
 static void test_agrees_avx2(void **s) {
     (void)s;
@@ -314,9 +321,13 @@ static void test_early_close(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agrees_portable), cmocka_unit_test(test_agrees_sse2),
-        cmocka_unit_test(test_agrees_avx2),     cmocka_unit_test(test_agrees_avx512),
-        cmocka_unit_test(test_usual_blocks),    cmocka_unit_test(test_empty_and_unterminated),
+        cmocka_unit_test(test_agrees_portable),
+        cmocka_unit_test(test_agrees_neon),
+        cmocka_unit_test(test_agrees_sse2),
+        cmocka_unit_test(test_agrees_avx2),
+        cmocka_unit_test(test_agrees_avx512),
+        cmocka_unit_test(test_usual_blocks),
+        cmocka_unit_test(test_empty_and_unterminated),
         cmocka_unit_test(test_early_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "pairs_command.h"
 #include "values.h"
 
-enum { TEXT_VALUES = 6 };
+enum { TEXT_VALUES = 6, TEXT_SIGNATURES = 5 };
 
 enum {
     P_COLUMNS = 1,
@@ -25,6 +25,7 @@ enum {
     P_COSINE,
     P_SAMPLE,
     P_ONLINE,
+    P_SIGNATURES,
     P_MEMORY,
     P_REPEATS,
     P_EXACT,
@@ -97,6 +98,11 @@ static const opt_entry pairs_table[] = {
      "similar pairs are at least about as many as records."},
     {P_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "256M", G_HOW, false,
      "Memory for super-values; what does not fit is sorted on disk.", NULL},
+    {P_SIGNATURES, "signatures", 0, OPT_VALUE, "N", NULL, "5 if they fit 64 values", G_HOW, false,
+     "Independent signatures of a text, whose counts are averaged.",
+     "Values of a text agree by chance, so other hashes count other pairs. How far the signatures "
+     "are apart makes the interval, which so covers that chance. Costs N times as much; with 1 the "
+     "interval leaves it out."},
     {P_REPEATS, "repeats", 0, OPT_VALUE, "N", NULL, "1", G_HOW, false,
      "Do it N times at once, an odd number, and take the median.", NULL},
     {P_EXACT, "exact", 0, OPT_FLAG, NULL, NULL, NULL, G_HOW, true,
@@ -187,6 +193,7 @@ static const struct {
                {P_ONLINE, BY_EXACT},
                {P_MEMORY, BY_EXACT | BY_ONLINE | IN_SEARCH | OF_SUMMARIES},
                {P_REPEATS, BY_EXACT},
+               {P_SIGNATURES, OF_COLUMNS | OF_SET | IN_SEARCH},
                {P_EXACT, IN_SEARCH},
                {P_TMP, BY_EXACT | BY_ONLINE | IN_SEARCH | OF_SUMMARIES},
                {P_SAVE, BY_EXACT | IN_JOIN | IN_SEARCH},
@@ -221,7 +228,7 @@ static int check_effects(const bool *given, unsigned mode) {
 /* The words as they were given. */
 typedef struct {
     const char *columns, *text, *set, *round, *shingle, *values, *group, *threshold, *sample,
-        *online, *memory, *repeats, *jaccard, *cosine;
+        *online, *memory, *repeats, *signatures, *jaccard, *cosine;
     bool is_online;
     bool given[sizeof pairs_table / sizeof *pairs_table]; /* by place in the table */
 } pairs_words;
@@ -250,6 +257,8 @@ static const char **word_of(pairs_words *w, int id) {
         return &w->memory;
     case P_REPEATS:
         return &w->repeats;
+    case P_SIGNATURES:
+        return &w->signatures;
     case P_JACCARD:
         return &w->jaccard;
     case P_COSINE:
@@ -393,6 +402,13 @@ static int resolve_fields(pairs_settings *s, const pairs_words *w) {
         if (code != EXIT_DONE) return code;
     }
     s->columns = w->columns ? s->rows.parts : (unsigned)values;
+    uint64_t signatures = 1, most = PAIRS_COLUMNS_MOST / s->columns;
+    if (w->text && !w->repeats) signatures = most < TEXT_SIGNATURES ? most : TEXT_SIGNATURES;
+    if (w->signatures) {
+        int code = value_number("--signatures", w->signatures, 1, most, false, &signatures);
+        if (code != EXIT_DONE) return code;
+    }
+    s->signatures = (unsigned)signatures;
     s->rows.from = w->columns  ? FROM_COLUMNS
                    : w->set    ? FROM_SET
                    : w->cosine ? FROM_COSINE
@@ -462,12 +478,13 @@ static int print_spec(char out[SPEC_SIZE], const pairs_settings *s, const pairs_
     if (w->sample) snprintf(drawn, sizeof drawn, ",sample=%.15g", sample);
     int n = snprintf(out, SPEC_SIZE,
                      "pairs:columns=%u,threshold=%u%s,from=%s,shingle=%u,unit=%s,"
-                     "group=%u,seed=%llu%s%s%s%s%s%s%s",
+                     "group=%u,signatures=%u,seed=%llu%s%s%s%s%s%s%s",
                      s->columns, threshold, drawn, froms[s->rows.from], shingle, unit, s->group,
-                     (unsigned long long)s->seed, w->is_online ? ",method=online" : "",
-                     w->online ? "," : "", w->online ? w->online : "",
-                     w->repeats ? ",repeats=" : "", w->repeats ? w->repeats : "",
-                     w->memory ? ",memory=" : "", w->memory ? w->memory : "");
+                     s->signatures ? s->signatures : 1, (unsigned long long)s->seed,
+                     w->is_online ? ",method=online" : "", w->online ? "," : "",
+                     w->online ? w->online : "", w->repeats ? ",repeats=" : "",
+                     w->repeats ? w->repeats : "", w->memory ? ",memory=" : "",
+                     w->memory ? w->memory : "");
     return n < SPEC_SIZE ? EXIT_DONE : cli_error("the options are too long");
 }
 
@@ -485,6 +502,7 @@ static void resolve_asked(pairs_settings *s, const pairs_words *w) {
                {w->shingle, "shingle"},
                {w->shingle, "unit"},
                {w->repeats, "repeats"},
+               {w->signatures, "signatures"},
                {w->is_online, "method"},
                {w->online, "width"},
                {w->online, "depth"},

@@ -282,7 +282,7 @@ static int ask_spectrum(asker *a) {
 /* The sum of i^-z for i from 1 to n: a thousand terms, then the integral. */
 static double power_sum(double n, double z) {
     double sum = 0, first = fmin(n, 1000);
-    for (double i = 1; i <= first; i++) sum += pow(i, -z);
+    for (int i = 1; i <= (int)first; i++) sum += pow(i, -z);
     if (n <= first) return sum;
     double from = first + 0.5, to = n + 0.5;
     return sum +

@@ -16,6 +16,7 @@
 
 typedef struct {
     const weir_item *item;
+    uint64_t hash;
     weir_estimate before, after;
     double change, low, high;
 } changed_key;
@@ -59,11 +60,11 @@ static int by_change(const void *a, const void *b) {
     const changed_key *x = a, *y = b;
     double p = fabs(x->change), q = fabs(y->change);
     if (p != q) return p < q ? 1 : -1;
-    return (x->item->hash > y->item->hash) - (x->item->hash < y->item->hash);
+    return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
 static int by_hash(const void *a, const void *b) {
-    uint64_t x = ((const changed_key *)a)->item->hash, y = ((const changed_key *)b)->item->hash;
+    uint64_t x = ((const changed_key *)a)->hash, y = ((const changed_key *)b)->hash;
     return (x > y) - (x < y);
 }
 
@@ -71,10 +72,14 @@ static int by_hash(const void *a, const void *b) {
 static size_t gather(saved_side sides[2], changed_key *keys) {
     size_t n = 0, kept = 0;
     for (int i = 0; i < 2; i++)
-        for (size_t k = 0; k < sides[i].items.found; k++) keys[n++].item = &sides[i].items.items[k];
-    if (n) qsort(keys, n, sizeof *keys, by_hash);
-    for (size_t i = 0; i < n; i++)
-        if (!kept || keys[kept - 1].item->hash != keys[i].item->hash) keys[kept++] = keys[i];
+        for (size_t k = 0; k < sides[i].items.found; k++)
+            keys[n++] = (changed_key){.item = &sides[i].items.items[k],
+                                      .hash = sides[i].items.items[k].hash};
+    if (!n) return 0;
+    qsort(keys, n, sizeof *keys, by_hash);
+    keys[kept++] = keys[0];
+    for (size_t i = 1; i < n; i++)
+        if (keys[kept - 1].hash != keys[i].hash) keys[kept++] = keys[i];
     return kept;
 }
 
@@ -86,8 +91,8 @@ static int estimate_changes(saved_side sides[2], changed_key *keys, size_t n) {
         changed_key *k = &keys[i];
         weir_estimate *e[] = {&k->before, &k->after};
         for (int j = 0; j < 2; j++)
-            if (weir_sketch_estimate_hash(sides[j].set.part[PART_KEYS], k->item->hash, WEIR_BY_AUTO,
-                                          e[j], &err) != WEIR_OK)
+            if (weir_sketch_estimate_hash(sides[j].set.part[PART_KEYS], k->hash, WEIR_BY_AUTO, e[j],
+                                          &err) != WEIR_OK)
                 return cli_error("%s", err.message);
         k->low = whole(k->after.low - k->before.high, true);
         k->high = whole(k->after.high - k->before.low, false);

@@ -45,6 +45,7 @@ typedef struct {
     const char *fields; /* --columns, --text or --set, as given; NULL: none */
     double similarity;  /* --jaccard or --cosine; 0: none */
     unsigned columns, threshold, group;
+    unsigned signatures;         /* of a text; 0: not known */
     bool formatted, split_given; /* --format, --split were given */
     bool seeded;                 /* --seed was given */
     uint64_t seed;
@@ -138,8 +139,10 @@ void pairs_examples_release(pairs_examples *examples);
 
 /* --- pairs_report.c --- */
 
+/* `doubt`: how many of the pairs counted are less similar than asked; NULL: not known. */
 int pairs_report(const pairs_settings *s, const weir_pairs *pairs, const weir_pairs_answer *answer,
-                 const uint64_t *dropped, const pairs_examples *examples, double seconds);
+                 const uint64_t *dropped, const pairs_examples *examples,
+                 const weir_pairs_doubt *doubt, double seconds);
 int pairs_report_search(const pairs_settings *s, const char *const *records, size_t count,
                         const weir_pairs_answer *answers);
 

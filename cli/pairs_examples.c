@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     weir_pairs *pairs;
-    unsigned side, columns;
+    unsigned side, columns, width; /* width: words of a row, of which columns are compared */
     bool join;
     uint64_t *values;
     size_t count;
@@ -58,7 +58,7 @@ static int remember(finder *f, meeting *m, const accepted *records, size_t i) {
         who->row = malloc(f->columns * sizeof *who->row);
         who->text = record_text(records->batch, place);
         if (!who->row || !who->text) return cli_error("out of memory");
-        memcpy(who->row, records->rows + i * f->columns, f->columns * sizeof *who->row);
+        memcpy(who->row, records->rows + i * f->width, f->columns * sizeof *who->row);
         break;
     }
     return EXIT_DONE;
@@ -69,7 +69,7 @@ static int look_at(void *context, const accepted *records) {
     size_t places[VALUES_EACH];
     int code = EXIT_DONE;
     for (size_t i = 0; i < records->count && code == EXIT_DONE; i++) {
-        size_t n = weir_pairs_match(f->pairs, records->first + i, records->rows + i * f->columns,
+        size_t n = weir_pairs_match(f->pairs, records->first + i, records->rows + i * f->width,
                                     f->values, f->count, places, VALUES_EACH);
         for (size_t j = 0; j < n && code == EXIT_DONE; j++)
             code = remember(f, &f->meetings[places[j]], records, i);
@@ -145,7 +145,7 @@ int pairs_find_examples(const pairs_settings *s, pairs_side *sides, size_t side_
     weir_error err;
     uint64_t dropped;
     weir_pairs_get_info(sides[0].pairs, &info);
-    finder f = {.columns = info.columns, .join = side_count > 1};
+    finder f = {.columns = info.columns, .width = info.row_words, .join = side_count > 1};
     size_t most = (size_t)s->list * VALUES_EACH + 256;
     if (most > VALUES_MOST) most = VALUES_MOST;
     f.values = malloc(most * sizeof *f.values);

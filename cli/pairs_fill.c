@@ -88,13 +88,13 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     weir_pairs_get_info(pairs, &info);
     o.row = pairs_make_row;
     o.hash_context = &rows;
-    o.width = info.columns;
+    o.width = info.row_words;
     o.json_values = s->rows.from == FROM_COLUMNS ? STREAM_TYPED
                     : s->rows.from == FROM_SET   ? STREAM_AS_ITEMS
                                                  : STREAM_AS_TEXT;
     intake in = {.settings = s, .each = each, .context = context};
     engine_init(&in.engine, &consumer, &in, &s->in);
-    in.engine.rules = rules_of(s, info.columns);
+    in.engine.rules = rules_of(s, info.row_words);
     engine_outcome how = ENGINE_TROUBLE;
     if (engine_open(&in.engine, &o, files, file_count) == EXIT_DONE) {
         engine_start(&in.engine);
@@ -334,7 +334,7 @@ static int fill_from_records(pairs_side *side, const pairs_settings *s, const ch
     if (code == EXIT_DONE) code = new_summary(s, spec, &side->pairs);
     if (code != EXIT_DONE) return code;
     weir_pairs_get_info(side->pairs, &info);
-    f.width = info.columns;
+    f.width = info.row_words;
     /* all workers draw alike: their records have different numbers */
     char whole[SPEC_SIZE];
     weir_pairs_spec(side->pairs, whole, sizeof whole);
@@ -479,6 +479,7 @@ void pairs_apply_note(pairs_settings *s, pairs_side *side) {
     weir_pairs_spec(side->pairs, spec, sizeof spec);
     s->columns = info.columns;
     s->threshold = info.threshold;
+    s->signatures = info.signatures;
     s->rows.from = from_of(spec);
     if (spec_get(spec, "group", group, sizeof group)) s->group = (unsigned)atoi(group);
     s->note = side->note ? strdup(side->note) : NULL;
@@ -571,9 +572,9 @@ static int check_note(const pairs_settings *s, const pairs_settings *noted, cons
 
 /* Does its spec agree with what the command line says of the summary? */
 static int check_spec(const pairs_side *side, const pairs_settings *s, const char *path) {
-    static const char *const names[] = {"columns", "threshold", "sample",  "method", "width",
-                                        "depth",   "counter",   "repeats", "from",   "shingle",
-                                        "unit",    "group",     "seed"};
+    static const char *const names[] = {"columns", "threshold", "sample",  "method",    "width",
+                                        "depth",   "counter",   "repeats", "from",      "shingle",
+                                        "unit",    "group",     "seed",    "signatures"};
     char saved[SPEC_SIZE], asked[64], own[64], made[160];
     weir_pairs_spec(side->pairs, saved, sizeof saved);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -149,8 +149,23 @@ static void print_curve(const pairs_settings *s) {
     for (size_t i = 0; i < sizeof at / sizeof *at; i++)
         printf("%6.1f%%",
                100 * weir_pairs_curve(cosine, s->columns, s->threshold, s->group, at[i]));
-    printf("  of all cases\n"
-           "the interval leaves out the choice of hashes: another --seed gives another number\n");
+    printf("  of all cases\n");
+    if (s->signatures > 1)
+        printf("the mean of %u signatures; the interval covers the choice of hashes\n",
+               s->signatures);
+    else
+        printf("the interval leaves out the choice of hashes: another --seed gives another number; "
+               "--signatures 5 covers it\n");
+}
+
+/* Worth a line from one in ten. */
+static void print_doubt(const pairs_settings *s, const weir_pairs_answer *a,
+                        const weir_pairs_doubt *doubt) {
+    char below[32], similar[32];
+    if (!doubt || !(doubt->below > a->similar / 10)) return;
+    printf("about %s of the %s counted are less similar than %g\n",
+           in_words(below, fmin(doubt->below, a->similar)), in_words(similar, a->similar),
+           s->similarity);
 }
 
 static void print_examples(const pairs_settings *s, const pairs_examples *e) {
@@ -224,7 +239,8 @@ static void json_counts(const pairs_settings *s, const weir_pairs_answer *a) {
 }
 
 static void print_json(const pairs_settings *s, const weir_pairs *pairs, const weir_pairs_answer *a,
-                       const uint64_t *dropped, const pairs_examples *e, double seconds) {
+                       const uint64_t *dropped, const pairs_examples *e,
+                       const weir_pairs_doubt *doubt, double seconds) {
     char spec[SPEC_SIZE];
     weir_pairs_info info;
     unsigned long long left_out = dropped[0] + dropped[1];
@@ -241,6 +257,7 @@ static void print_json(const pairs_settings *s, const weir_pairs *pairs, const w
     printf(",\"ordered\":%s,\"columns\":%u,\"threshold\":%u,\"values\":%llu",
            s->ordered ? "true" : "false", a->columns, a->threshold, a->values);
     json_counts(s, a);
+    if (doubt) json_number("below", fmin(doubt->below, fmax(0, a->similar)));
     json_number("memory", (double)info.memory);
     json_number("disk", (double)info.disk);
     json_number("seconds", seconds);
@@ -272,14 +289,16 @@ static int draw_plot(const pairs_settings *s, const weir_pairs_answer *a) {
 }
 
 int pairs_report(const pairs_settings *s, const weir_pairs *pairs, const weir_pairs_answer *a,
-                 const uint64_t *dropped, const pairs_examples *examples, double seconds) {
+                 const uint64_t *dropped, const pairs_examples *examples,
+                 const weir_pairs_doubt *doubt, double seconds) {
     if (s->json) {
-        print_json(s, pairs, a, dropped, examples, seconds);
+        print_json(s, pairs, a, dropped, examples, doubt, seconds);
     } else {
         print_head(s, a, dropped, seconds);
         print_table(s, a);
         print_sentence(s, a);
         print_curve(s);
+        print_doubt(s, a, doubt);
         print_examples(s, examples);
     }
     int code = s->plot ? draw_plot(s, a) : EXIT_DONE;

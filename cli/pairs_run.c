@@ -1,5 +1,6 @@
 /* pairs_run.c - weir pairs self, join and search: from settings to an answer. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +22,43 @@ static int check_records(const pairs_settings *s, const pairs_side *side, size_t
     return cli_error("%s'%s' has no records to compare", several ? "no file from " : "", file);
 }
 
+/* The values of one signature of all rows of a side. */
+static int take_signature(const pairs_settings *s, const pairs_side *side, unsigned number,
+                          uint64_t **rows) {
+    size_t d = s->columns, width = d * (s->signatures ? s->signatures : 1);
+    *rows = malloc((side->row_count * d + 1) * sizeof **rows);
+    if (!*rows) return cli_error("out of memory");
+    for (size_t i = 0; i < side->row_count; i++)
+        memcpy(*rows + i * d, side->rows + i * width + number * d, d * sizeof **rows);
+    return EXIT_DONE;
+}
+
 static int answer_exactly(const pairs_settings *s, const pairs_side *sides, size_t count,
                           weir_pairs_answer *out) {
     weir_error err;
     weir_exact_options o = {
         .columns = s->columns, .threshold = s->threshold, .set = s->rows.from == FROM_SET};
-    if (weir_pairs_exact(&o, sides[0].rows, sides[0].row_count, count > 1 ? sides[1].rows : NULL,
-                         count > 1 ? sides[1].row_count : 0, out, &err) != WEIR_OK)
-        return cli_error("%s", err.message);
-    return EXIT_DONE;
+    unsigned n = s->signatures ? s->signatures : 1;
+    weir_pairs_answer *all = calloc(n, sizeof *all);
+    int code = EXIT_DONE;
+    if (!all) return cli_error("out of memory");
+    for (unsigned i = 0; i < n && code == EXIT_DONE; i++) {
+        uint64_t *rows[2] = {NULL, NULL};
+        for (size_t k = 0; k < count && code == EXIT_DONE; k++)
+            code = take_signature(s, &sides[k], i, &rows[k]);
+        if (code == EXIT_DONE &&
+            weir_pairs_exact(&o, rows[0], sides[0].row_count, rows[1],
+                             count > 1 ? sides[1].row_count : 0, &all[i], &err) != WEIR_OK)
+            code = cli_error("%s", err.message);
+        free(rows[0]);
+        free(rows[1]);
+    }
+    if (code == EXIT_DONE) {
+        weir_pairs_average(all, n);
+        *out = all[0];
+    }
+    free(all);
+    return code;
 }
 
 static int answer(const pairs_settings *s, pairs_side *sides, size_t count,
@@ -61,6 +90,28 @@ static int fill_sides(pairs_settings *s, pairs_side *sides, size_t count) {
     return pairs_check_notes(&sides[0], s->in.files[0], &sides[1], s->in.files[1]);
 }
 
+/* Where most of what is counted would be less similar than asked, a cosine is refused. */
+static int look_for_doubts(const pairs_settings *s, const pairs_side *sides, size_t count,
+                           const weir_pairs_answer *out, weir_pairs_doubt *doubt, bool *known) {
+    weir_error err;
+    char most[32], below[32];
+    *known =
+        s->similarity > 0 && weir_pairs_doubts(sides[0].pairs, count > 1 ? sides[1].pairs : NULL,
+                                               s->similarity, doubt, &err) == WEIR_OK;
+    if (!*known || s->rows.from != FROM_COSINE || doubt->below <= out->similar / 2)
+        return EXIT_DONE;
+    weir_print_count(most, out->similar);
+    weir_print_count(below, fmin(doubt->below, out->similar));
+    if (doubt->least >= 1)
+        return cli_error("--cosine %g cannot be told in these texts: about %s of %s pairs counted "
+                         "would be less similar; use --jaccard",
+                         s->similarity, below, most);
+    return cli_error(
+        "--cosine %g cannot be told in these texts: about %s of %s pairs counted would "
+        "be less similar; the smallest that can be told is %.2f",
+        s->similarity, below, most, doubt->least);
+}
+
 static int list_examples(const pairs_settings *s, pairs_side *sides, size_t count,
                          pairs_examples *out) {
     if (!s->list) return EXIT_DONE;
@@ -75,15 +126,19 @@ static int count_pairs(const pairs_settings *given) {
     pairs_side sides[2] = {{0}};
     weir_pairs_answer out;
     pairs_examples examples = {0};
+    weir_pairs_doubt doubt = {0};
+    bool doubted = false;
     int64_t started = clock_now(CLOCK_MONOTONIC);
     int code = fill_sides(s, sides, count);
     if (code == EXIT_DONE) code = answer(s, sides, count, &out);
+    if (code == EXIT_DONE) code = look_for_doubts(s, sides, count, &out, &doubt, &doubted);
     if (code == EXIT_DONE && s->save) code = pairs_save(s, &sides[0]);
     if (code == EXIT_DONE) code = list_examples(s, sides, count, &examples);
     double seconds = (double)(clock_now(CLOCK_MONOTONIC) - started) * 1e-9;
     if (code == EXIT_DONE)
-        code = pairs_report(s, sides[0].pairs, &out,
-                            (uint64_t[]){sides[0].dropped, sides[1].dropped}, &examples, seconds);
+        code =
+            pairs_report(s, sides[0].pairs, &out, (uint64_t[]){sides[0].dropped, sides[1].dropped},
+                         &examples, doubted ? &doubt : NULL, seconds);
     pairs_examples_release(&examples);
     for (size_t i = 0; i < count; i++) pairs_side_release(&sides[i]);
     free(s->note);
@@ -194,7 +249,7 @@ static int search(const pairs_settings *given) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         weir_pairs_get_info(side.pairs, &info);
         c.pairs = side.pairs;
-        c.width = info.columns;
+        c.width = info.row_words;
         code = check_rows(&s, path);
     }
     if (code == EXIT_DONE) code = pairs_read(&s, side.pairs, file, 1, &dropped, search_records, &c);

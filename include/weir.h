@@ -612,6 +612,8 @@ typedef struct {
     uint64_t width; /* of a sketch, and its depth */
     unsigned depth;
     double sample;
+    unsigned signatures; /* independent ones of a text; 1 for all else */
+    unsigned row_words;  /* words of a row: columns x signatures */
 } weir_pairs_info;
 WEIR_API void weir_pairs_get_info(const weir_pairs *pairs, weir_pairs_info *info);
 
@@ -644,6 +646,21 @@ WEIR_API weir_status weir_pairs_exact(const weir_exact_options *options, const u
  * keeps as a sample, scaled up. b NULL: a self-join. */
 WEIR_API weir_status weir_pairs_sampled(const weir_pairs *a, const weir_pairs *b,
                                         weir_pairs_answer *out, weir_error *err);
+
+/* The answers of several independent signatures of the same texts become one, all[0]: the mean of
+ * their counts, with an interval of 95% by how far they are apart, which so covers the chance that
+ * is in the choice of hashes. At most 64. */
+WEIR_API void weir_pairs_average(weir_pairs_answer *all, size_t count);
+
+/* How many of the pairs that are counted for texts of a similarity (0 to 1) are less similar, as
+ * the records that were kept whole show it; and the least similarity of which that is no more than
+ * a quarter of what is counted, 1: none. b: the other side of a join, or NULL.
+ * WEIR_ERR_UNSUPPORTED: the values are not made of texts. */
+typedef struct {
+    double below, least;
+} weir_pairs_doubt;
+WEIR_API weir_status weir_pairs_doubts(const weir_pairs *a, const weir_pairs *b, double similarity,
+                                       weir_pairs_doubt *out, weir_error *err);
 
 /* The chance that a pair is counted as similar, when each of d values agrees
  * with this probability; and the same by the similarity of two texts (Jaccard,

@@ -101,10 +101,12 @@ static size_t witness_values(const weir_pairs *p, const weir__level *level) {
     return weir__witness_count(p) * seen_subsets(level);
 }
 
-static void want_witnesses(wanted_list *w, const weir_pairs *p, const weir__level *level) {
+static void want_witnesses(wanted_list *w, const weir_pairs *p, size_t stream) {
+    const weir__level *level = &p->shape.level[stream % p->shape.levels];
+    unsigned repeat = (unsigned)(stream / p->shape.levels);
     weir__labelled record;
     for (size_t i = 0; i < weir__witness_count(p); i++) {
-        weir__label(&p->shape, weir__witness_row(p, i), &record);
+        weir__label(&p->shape, weir__row_part(p, weir__witness_row(p, i), repeat), &record);
         for (uint32_t j = 0; j < seen_subsets(level); j++)
             want(w, weir__super_value(level, &record, seen_subset(level, j)));
     }
@@ -173,7 +175,7 @@ static weir_status self_offline(weir_pairs *p, size_t stream, stream_size *out, 
         wanted_free(&w);
         return no_memory(err);
     }
-    want_witnesses(&w, p, level);
+    want_witnesses(&w, p, stream);
     weir__cursor *c = weir__cursor_open(p->store, stream, err);
     if (!c) status = WEIR_ERR_MEMORY;
     for (uint64_t word, count; c && weir__cursor_next(c, &word, &count);) {
@@ -202,8 +204,8 @@ static weir_status join_offline(weir_pairs *a, weir_pairs *b, size_t stream, str
     if (ca) cb = weir__cursor_open(b->store, stream, err);
     if (ca && cb) {
         uint64_t x, f, y, g;
-        want_witnesses(&in_b, a, level);
-        want_witnesses(&in_a, b, level);
+        want_witnesses(&in_b, a, stream);
+        want_witnesses(&in_a, b, stream);
         bool more_a = weir__cursor_next(ca, &x, &f), more_b = weir__cursor_next(cb, &y, &g);
         while (more_a || more_b) {
             if (more_a && more_b && x == y) sum += (unsigned __int128)f * g;
@@ -270,7 +272,7 @@ static weir_status sketched_variance(weir_pairs *p, size_t stream, const weir__m
     double values[WEIR__DEPTH_MOST];
     bool room = wanted_new(&w, witness_values(p, level));
     if (room) {
-        want_witnesses(&w, p, level);
+        want_witnesses(&w, p, stream);
         for (size_t i = 0; i < w.count; i++) {
             double sum = 0;
             weir__matrix_values(m, w.list[i].word, values);
@@ -322,21 +324,24 @@ static void search_online(const weir_pairs *p, size_t stream, const weir__labell
 /* ---- answers ---- */
 
 typedef struct {
-    weir_pairs *a, *b;            /* b: of a join */
-    const weir__labelled *record; /* search */
+    weir_pairs *a, *b;      /* b: of a join */
+    const uint64_t *record; /* of a search: its row */
 } question;
 
 static weir_status stream_of(const question *q, size_t stream, stream_size *out, weir_error *err) {
+    weir__labelled record;
+    unsigned repeat = (unsigned)(stream / q->a->shape.levels);
     *out = (stream_size){.records = -1};
+    if (q->record) weir__label(&q->a->shape, weir__row_part(q->a, q->record, repeat), &record);
     if (!q->a->online) {
-        if (q->record) return search_offline(q->a, stream, q->record, out, err);
+        if (q->record) return search_offline(q->a, stream, &record, out, err);
         return q->b ? join_offline(q->a, q->b, stream, out, err)
                     : self_offline(q->a, stream, out, err);
     }
     if (!q->record)
         return q->b ? join_online(q->a, q->b, stream, out, err)
                     : self_online(q->a, stream, out, err);
-    search_online(q->a, stream, q->record, out);
+    search_online(q->a, stream, &record, out);
     return WEIR_OK;
 }
 
@@ -386,11 +391,66 @@ static void take_medians(weir_pairs_answer *all, unsigned n) {
     all[0] = out;
 }
 
+static double clip(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+/* Student's t of 97.5%, by degrees of freedom from 1: 1.96 from 30 on, near enough. */
+static double student(unsigned freedom) {
+    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                               2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
+    enum { KNOWN = sizeof t / sizeof *t };
+    return freedom <= KNOWN ? t[freedom - 1] : 2.131;
+}
+
+/* How far above the mean the interval of a lognormal variable reaches (Cox): counts of texts are
+ * skewed, as a few seeds let large groups of texts agree. */
+static double skewed_reach(const double *x, unsigned n, double mean) {
+    double sum = 0, squares = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (!(x[i] > 0)) return 0;
+        sum += log(x[i]);
+        squares += log(x[i]) * log(x[i]);
+    }
+    double variance = fmax(0, squares - sum * sum / n) / (n - 1);
+    double error = sqrt(variance / n + variance * variance / (2.0 * (n - 1)));
+    return exp(sum / n + variance / 2 + student(n - 1) * error) - mean;
+}
+
+/* The mean of a field and its deviation, such that 1.96 of it are the interval: Student's, or
+ * that of a lognormal variable where it reaches further. */
+static double mean_of(const weir_pairs_answer *all, unsigned n, size_t offset, double *deviation) {
+    double x[WEIR__COLUMNS_MOST] = {0}, sum = 0, squares = 0;
+    for (unsigned i = 0; i < n; i++) {
+        memcpy(&x[i], (const char *)&all[i] + offset, sizeof *x);
+        sum += x[i];
+    }
+    double mean = sum / n;
+    for (unsigned i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
+    double reach = student(n - 1) * sqrt(squares / (n - 1) / n);
+    *deviation = fmax(reach, skewed_reach(x, n, mean)) / 1.96;
+    return mean;
+}
+
+void weir_pairs_average(weir_pairs_answer *all, size_t count) {
+    weir_pairs_answer out = all[0];
+    unsigned n = (unsigned)count;
+    if (n < 2) return;
+    out.similar = mean_of(all, n, offsetof(weir_pairs_answer, similar), &out.similar_deviation);
+    for (size_t k = 0; k < 65; k++)
+        out.count[k] = mean_of(all, n, offsetof(weir_pairs_answer, count) + k * sizeof(double),
+                               &out.deviation[k]);
+    out.low = clip(out.similar - 1.96 * out.similar_deviation, 0, out.pairs);
+    out.high = clip(out.similar + 1.96 * out.similar_deviation, 0, out.pairs);
+    all[0] = out;
+}
+
 /* By how much one more similar pair raises the variance, if it is of the kind
  * that raises it most. */
 static double variance_of_a_pair(const weir_pairs *p, bool search) {
     const weir__shape *shape = &p->shape;
     double most = 0, factor = p->repeats > 1 ? weir__median_deviation(p->repeats) : 1;
+    if (p->signatures > 1) return 0; /* the interval is measured */
     for (unsigned k = shape->s; k <= shape->d; k++) {
         weir__level_size sizes[WEIR__COLUMNS_MOST];
         weir_pairs_answer one = {0};
@@ -413,10 +473,6 @@ static double variance_of_a_pair(const weir_pairs *p, bool search) {
 static double upper_reach(double deviation, double of_a_pair) {
     double half = 1.96 * 1.96 * of_a_pair / 2;
     return half + sqrt(half * half + 1.96 * 1.96 * deviation * deviation);
-}
-
-static double clip(double x, double low, double high) {
-    return x < low ? low : x > high ? high : x;
 }
 
 static void complete(const question *q, weir_pairs_answer *out) {
@@ -443,7 +499,8 @@ static weir_status answer(const question *q, weir_pairs_answer *out, weir_error 
     if (!all) return no_memory(err);
     for (unsigned i = 0; i < n && status == WEIR_OK; i++) status = answer_once(q, i, &all[i], err);
     if (status == WEIR_OK) {
-        if (n > 1) take_medians(all, n);
+        if (q->a->signatures > 1) weir_pairs_average(all, n);
+        else if (n > 1) take_medians(all, n);
         complete(q, &all[0]);
         *out = all[0];
     }
@@ -471,9 +528,7 @@ weir_status weir_pairs_join(weir_pairs *a, weir_pairs *b, weir_pairs_answer *out
 
 weir_status weir_pairs_search(weir_pairs *p, const uint64_t *row, weir_pairs_answer *out,
                               weir_error *err) {
-    weir__labelled record;
-    weir__label(&p->shape, row, &record);
-    return answer(&(question){.a = p, .record = &record}, out, err);
+    return answer(&(question){.a = p, .record = row}, out, err);
 }
 
 /* ---- examples ---- */

@@ -46,7 +46,8 @@ enum {
     OPT_GROUP,
     OPT_SEED,
     OPT_DRAW,
-    OPT_HASH
+    OPT_HASH,
+    OPT_SIGNATURES
 };
 
 enum { BATCH_RECORDS = 64, COSINE_GROUP = 8, STANDARD_WIDTH = 8192, FEW_SUBSETS = 64 };
@@ -89,6 +90,9 @@ static const weir_option options[] = {
                   "of the choice of super-values; another one for each summary"},
     [OPT_HASH] = {"hash", WEIR_OPT_CHOICE, 0, 0, WEIR__HASH_CHOICES, "xxh3",
                   "hash function; siphash for records made by an adversary"},
+    [OPT_SIGNATURES] = {"signatures", WEIR_OPT_COUNT, 1, WEIR__COLUMNS_MOST, NULL, "1",
+                        "text, cosine: independent signatures of a text, whose counts are "
+                        "averaged; how far they are apart makes the interval"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
 static const weir_option no_options[] = {{NULL, 0, 0, 0, NULL, NULL, NULL}};
@@ -159,6 +163,16 @@ static weir_status resolve_shape(weir_pairs *p, weir_error *err) {
     if (whole(p, OPT_REPEATS) % 2 == 0)
         return opt_fail(p, OPT_REPEATS, err, "repeats=%llu is even; a median needs an odd number",
                         (unsigned long long)whole(p, OPT_REPEATS));
+    bool text = whole(p, OPT_FROM) == WEIR__FROM_TEXT || whole(p, OPT_FROM) == WEIR__FROM_COSINE;
+    uint64_t signatures = whole(p, OPT_SIGNATURES);
+    if (signatures > 1 && (!text || whole(p, OPT_REPEATS) > 1))
+        return opt_fail(p, OPT_SIGNATURES, err,
+                        "signatures=%llu goes with from=text or cosine and repeats=1",
+                        (unsigned long long)signatures);
+    if (signatures * d > WEIR__COLUMNS_MOST)
+        return opt_fail(p, OPT_SIGNATURES, err,
+                        "%llu signatures of %llu values are more than %d in all",
+                        (unsigned long long)signatures, (unsigned long long)d, WEIR__COLUMNS_MOST);
     if (!p->values[OPT_GROUP].given)
         resolve(p, OPT_GROUP, whole(p, OPT_FROM) == WEIR__FROM_COSINE ? COSINE_GROUP : 1);
     return WEIR_OK;
@@ -216,7 +230,7 @@ static weir_status make_sketches(weir_pairs *p, weir_error *err) {
 
 static weir_status make_words(weir_pairs *p, weir_error *err) {
     p->witness_room = (size_t)whole(p, OPT_WITNESSES);
-    p->word_count = 1 + p->streams + p->witness_room * (p->shape.d + 1);
+    p->word_count = 1 + p->streams + p->witness_room * (p->row_words + 1);
     p->words = calloc(p->word_count, sizeof *p->words);
     p->bitmap = calloc(p->shape.bitmap_words, sizeof *p->bitmap);
     return p->words && p->bitmap ? WEIR_OK : no_memory(err);
@@ -229,16 +243,19 @@ static weir_status create(weir_pairs *p, weir_error *err) {
     if (status != WEIR_OK) return status;
     weir__row_maker *m = &p->maker;
     m->from = (weir__from)whole(p, OPT_FROM);
-    m->columns = (unsigned)whole(p, OPT_COLUMNS);
+    p->signatures = (unsigned)whole(p, OPT_SIGNATURES);
+    p->row_words = (unsigned)whole(p, OPT_COLUMNS) * p->signatures;
+    m->columns = p->row_words;
     m->shingle = (unsigned)whole(p, OPT_SHINGLE);
     m->letters = whole(p, OPT_UNIT) == 1;
     m->group = (unsigned)whole(p, OPT_GROUP);
     weir__hasher_init(&m->hasher, (weir__hash_kind)whole(p, OPT_HASH), whole(p, OPT_SEED));
     p->sample = p->values[OPT_SAMPLE].number;
-    p->repeats = (unsigned)whole(p, OPT_REPEATS);
+    p->repeats = p->signatures > 1 ? p->signatures : (unsigned)whole(p, OPT_REPEATS);
     p->online = whole(p, OPT_METHOD) == 1;
     p->draw = weir__mix64(whole(p, OPT_DRAW) ^ weir__mix64(whole(p, OPT_SEED)));
-    status = weir__shape_init(&p->shape, m->columns, (unsigned)whole(p, OPT_THRESHOLD), p->sample,
+    status = weir__shape_init(&p->shape, (unsigned)whole(p, OPT_COLUMNS),
+                              (unsigned)whole(p, OPT_THRESHOLD), p->sample,
                               m->from != WEIR__FROM_SET, whole(p, OPT_SEED), err);
     if (status != WEIR_OK) return status;
     p->streams = (size_t)p->repeats * p->shape.levels;
@@ -300,7 +317,7 @@ static uint64_t priority_at(const weir_pairs *p, size_t i) {
 static void set_witness(weir_pairs *p, size_t at, uint64_t state, const uint64_t *row) {
     uint64_t *to = weir__witness(p, at);
     *to = state;
-    memmove(to + 1, row, p->shape.d * sizeof *row);
+    memmove(to + 1, row, p->row_words * sizeof *row);
 }
 
 static void add_witness(weir_pairs *p, uint64_t state, const uint64_t *row) {
@@ -349,9 +366,11 @@ static uint64_t ready(weir_pairs *p, uint64_t number, const uint64_t *row, weir_
 }
 
 /* All super-values of one record, each level's to its place; place[i] moves on. */
-static void draw_record(weir_pairs *p, uint64_t state, const weir__labelled *record,
+static void draw_record(weir_pairs *p, uint64_t state, const uint64_t *row, weir__labelled *record,
                         uint64_t **place) {
     for (unsigned repeat = 0; repeat < p->repeats; repeat++) {
+        if (repeat && p->signatures > 1)
+            weir__label(&p->shape, weir__row_part(p, row, repeat), record);
         uint64_t rng = weir__repeat_state(state, repeat);
         for (unsigned i = 0; i < p->shape.levels; i++) {
             const weir__level *level = &p->shape.level[i];
@@ -370,9 +389,9 @@ static weir_status add_offline(weir_pairs *p, uint64_t first, const uint64_t *ro
         size_t n = weir__store_reserve(p->store, count, err);
         if (!n) return err ? err->code : WEIR_ERR_IO;
         for (size_t i = 0; i < p->streams; i++) place[i] = weir__store_end(p->store, i);
-        for (size_t i = 0; i < n; i++, rows += p->shape.d) {
+        for (size_t i = 0; i < n; i++, rows += p->row_words) {
             uint64_t state = ready(p, first + i, rows, &record);
-            draw_record(p, state, &record, place);
+            draw_record(p, state, rows, &record, place);
         }
         weir__store_commit(p->store, n);
         p->records += n;
@@ -406,15 +425,18 @@ static weir_status add_online(weir_pairs *p, uint64_t first, const uint64_t *row
     while (count) {
         size_t n = count < BATCH_RECORDS ? count : BATCH_RECORDS;
         for (size_t j = 0; j < n; j++)
-            states[j] = ready(p, first + j, rows + j * p->shape.d, &records[j]);
+            states[j] = ready(p, first + j, rows + j * p->row_words, &records[j]);
         for (unsigned repeat = 0; repeat < p->repeats; repeat++) {
             for (size_t j = 0; j < n; j++) rng[j] = weir__repeat_state(states[j], repeat);
+            for (size_t j = 0; repeat && p->signatures > 1 && j < n; j++)
+                weir__label(&p->shape, weir__row_part(p, rows + j * p->row_words, repeat),
+                            &records[j]);
             for (unsigned i = 0; i < p->shape.levels; i++)
                 if (!sketch_level(p, repeat, i, rng, records, n)) return overflow(err);
         }
         p->records += n;
         first += n;
-        rows += n * p->shape.d;
+        rows += n * p->row_words;
         count -= n;
     }
     return WEIR_OK;
@@ -504,7 +526,9 @@ void weir_pairs_get_info(const weir_pairs *p, weir_pairs_info *info) {
         .witnesses = weir__witness_count(p),
         .columns = p->shape.d,
         .threshold = p->shape.s,
-        .repeats = p->repeats,
+        .repeats = p->signatures > 1 ? 1 : p->repeats,
+        .signatures = p->signatures,
+        .row_words = p->row_words,
         .online = p->online,
         .width = p->online ? p->matrix[0].width : 0,
         .depth = p->online ? p->matrix[0].depth : 0,

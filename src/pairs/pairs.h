@@ -28,7 +28,9 @@ struct weir_pairs {
     weir__value values[WEIR__OPTIONS_MAX];
     weir__row_maker maker;
     weir__shape shape;
-    unsigned repeats;
+    unsigned repeats;    /* of all that follows from a row; each signature is one */
+    unsigned signatures; /* independent ones of a text, side by side in a row */
+    unsigned row_words;  /* of a row: d for each signature */
     size_t streams;
     bool online;
     double sample;
@@ -55,10 +57,16 @@ struct weir_pairs {
 static inline uint64_t weir__witness_count(const weir_pairs *p) { return p->words[0]; }
 static inline uint64_t *weir__stream_lengths(const weir_pairs *p) { return p->words + 1; }
 static inline uint64_t *weir__witness(const weir_pairs *p, size_t i) {
-    return p->words + 1 + p->streams + i * (p->shape.d + 1);
+    return p->words + 1 + p->streams + i * (p->row_words + 1);
 }
 static inline const uint64_t *weir__witness_row(const weir_pairs *p, size_t i) {
     return weir__witness(p, i) + 1;
+}
+
+/* The values of a row that a repetition is made from: its own signature, if there are several. */
+static inline const uint64_t *weir__row_part(const weir_pairs *p, const uint64_t *row,
+                                             unsigned repeat) {
+    return p->signatures > 1 ? row + (size_t)repeat * p->shape.d : row;
 }
 
 /* The generator of a record in one repetition, from its first. */

@@ -164,6 +164,12 @@ trouble_like list-online "pairs: --list has no effect with --online, which keeps
 printf 'the quick brown fox jumps\nThe quick, brown fox JUMPS!\nsomething else entirely here\n\n' >x.txt
 run pairs self --text . --sample 1 --json -q x.txt; is text 1 "$(number similar)"; like text-dropped '*"dropped":1*'
 run pairs self --text . --jaccard 0.8 -q x.txt; like curve '*a pair of Jaccard*is counted in*'
+awk 'BEGIN { srand(3); for (i = 0; i < 900; i++) { t = ""; for (w = 0; w < 12; w++) t = t " w" int((i % 300) * (w > i % 4) * 7 + rand() * 9 * (w <= i % 4)) + 99 * w; print t } }' >near.txt
+run pairs self --text . --jaccard 0.7 --seed 1 --json -q near.txt
+python3 -c 'import json; d = json.load(open("out")); assert d["low"] < d["similar"] < d["high"], d' && ok text-interval || no text-interval "$(cat out)"
+run pairs self --text . --jaccard 0.7 --seed 1 -q near.txt; like text-interval-said '*the interval covers the choice of hashes*'
+awk 'BEGIN { srand(4); for (i = 0; i < 400; i++) { t = "a b c d e"; for (w = 0; w < 7; w++) t = t " w" int(rand() * 3000); print t } }' >vague.txt
+trouble_like cosine-refused "pairs: --cosine 0.5 cannot be told in these texts: about * pairs counted would be less similar; *" pairs self --text . --cosine 0.5 --seed 1 -q vague.txt
 run pairs self --text . --cosine 0.9 --sample 1 --json -q x.txt; is cosine 1 "$(number similar)"
 printf 'a b c\nc b a\na x y\n' >s.txt
 run pairs self --set . --values 3 -s 2 --sample 1 --json -q s.txt; is set 1 "$(number similar)"

@@ -1,15 +1,20 @@
 /* exp_importance.c - the importance-aware Bloom filter (IBF) against its paper.
  *
- * Kulkarni, Boraskar, Gabale, Kulkarni, section 4: 16384 cells, M = 7, K = 5. The
- * paper's P = 10 is said to keep false positives under 20%, but by its own chain
- * SBF then tends to (1 - (2/3)^7)^5 = 74% and 2C to 59%; our filters refuse a bound
- * above 50%, so P = 12, the least with which 2C is accepted. BF is M-insert with M = 1 and no
- * deletion, SBF sets every key's cells to M. The lengths of the streams are not in the text; with K
- * = 5 in 16384 bits a Bloom filter has the 34.81% false positives of table I (averaged over the
- * stream) after about 10,000 distinct keys, so that is the length taken.
+ * Kulkarni, Boraskar, Gabale, Kulkarni, section 4 and table II: 16384 cells, M = 7, K = 5, P = 10,
+ * the P cells drawn one by one; H lowers P cells. (P = 10 is said to keep false positives under
+ * 20%, but by the paper's own chain SBF tends to (1 - (2/3)^7)^5 = 74% and 2C to 59%; the streams
+ * end long before.) BF is M-insert with M = 1 and no deletion, SBF sets every key's cells to M.
  *
- * wFP and wFN are printed as sums but shown as percentages: they are the sums of
- * the importances of wrong verdicts over those of all verdicts that could be wrong.
+ * Rates are shares of all queries, as the definitions of section IV-B have it: their sums run
+ * over all n queries, and those by importance are divided by all elements of an importance. So
+ * read, the headline (MC: FN 8.91%, wFN 4.76%) can come about; as shares of the repeats alone,
+ * which is what false negative rates mean elsewhere and what the columns "of repeats" show, it
+ * cannot. wFP and wFN are printed as sums but shown as percentages: sums of importances over that
+ * of all queries.
+ *
+ * The length of the trace is not in the text. Of the campus trace that it names 12,955 requests are
+ * known, a quarter of them repeats; 16,000 records, 23% repeats, give a Bloom filter of K = 5 about
+ * the 34.81% of table I.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,17 +26,16 @@
 #include "lab_rng.h"
 #include "lab_stream.h"
 
-enum { CELLS = 16384, LEVELS = 50, K = 5, P = 12, MAX = 7, BATCH = 64 };
+enum { CELLS = 16384, LEVELS = 50, K = 5, P = 10, MAX = 7, BATCH = 64 };
 
 /* Three bits a cell, 21 cells to a word. */
 #define CELL_BYTES ((CELLS + 20) / 21 * 8)
 
 #define IBF_SPEC(mode)                                                                             \
-    "importance:layout=classic,max=7,k=5,fpr=50%,mix=even,scale=linear,low=0,high=50,"             \
+    "importance:decrement=random,max=7,k=5,mix=even,scale=linear,low=0,high=50,"                   \
     "mode=" mode
 
-/* All keys as important as can be: the stable filter with the same numbers. As
- * stable:max=7,k=5,p=12 it would be refused, for its bound. */
+/* All keys as important as can be: the stable filter with the same numbers. */
 #define SBF_SPEC IBF_SPEC("mc")
 
 /* --- a stream with importances, and what a filter makes of it ------------------------------ */
@@ -118,31 +122,42 @@ static weir_status draw_case(rated_stream *s, lab_unit *unit) {
 
 static bool is_stable(const lab_case *c) { return !strcmp(c->label, "SBF"); }
 
+/* The shares of the levels when importances 1 to LEVELS are equally frequent: not quite alike,
+ * since the classes do not divide them. One on a cut goes to the higher class. */
+static void drawn_shares(weir__importance_mode mode, double shares[WEIR__LEVELS]) {
+    unsigned classes = weir__importance_classes(mode, MAX);
+    for (unsigned v = 0; v < WEIR__LEVELS; v++) shares[v] = 0;
+    for (unsigned x = 1; x <= LEVELS; x++) {
+        unsigned grade = x * classes / LEVELS + 1;
+        if (grade > classes) grade = classes;
+        shares[weir__importance_level(mode, MAX, grade)] += 1.0 / LEVELS;
+    }
+}
+
 /* The chain of a case's cells, if all importances are equally frequent. */
 static weir__decay chain_of(const lab_case *c) {
-    double even[WEIR__LEVELS];
+    double shares[WEIR__LEVELS];
     weir__importance_mode mode = !strcmp(c->label, "IBF-2C")  ? WEIR__MODE_2C
                                  : !strcmp(c->label, "IBF-H") ? WEIR__MODE_H
                                                               : WEIR__MODE_MC;
-    weir__importance_even(mode, MAX, even);
-    return weir__importance_decay(mode, false, MAX, CELL_BYTES, is_stable(c) ? NULL : even);
+    drawn_shares(mode, shares);
+    return weir__importance_decay(mode, false, MAX, CELL_BYTES, is_stable(c) ? NULL : shares);
 }
 
-/* H decrements a chosen cell of value v once in v times, where the paper chooses P
- * cells that it will decrement: choose so many that P are decremented. */
-static unsigned decrements_of(const lab_case *c) {
-    double shares[WEIR__LEVELS], lowered = 0;
+/* The chain chooses cells and lowers one of value v with chance 1/v; H lowers P cells. So many
+ * have to be chosen. */
+static double chosen_of(const lab_case *c) {
+    double shares[WEIR__LEVELS], low = P, high = 100 * P;
     weir__decay d = chain_of(c);
-    unsigned chosen = P;
     if (strcmp(c->label, "IBF-H") != 0) return P;
-    for (; lowered < P; chosen++) {
-        double inverse = 0;
-        weir__importance_limit(&d, K, chosen, shares);
+    for (int i = 0; i < 50; i++) {
+        double middle = 0.5 * (low + high), inverse = 0;
+        weir__importance_limit(&d, K, middle, shares);
         for (unsigned v = 1; v <= MAX; v++) inverse += shares[v] / v;
-        lowered = inverse * chosen;
-        if (lowered >= P || chosen > 1000) break;
+        if (inverse * middle < P) low = middle;
+        else high = middle;
     }
-    return chosen;
+    return high;
 }
 
 static weir_filter *make(lab_unit *unit) {
@@ -152,9 +167,7 @@ static weir_filter *make(lab_unit *unit) {
     unsigned long long seed = unit->seed;
     if (!strncmp(spec, "bloom", 5))
         snprintf(whole, sizeof whole, "%s,memory=%d,seed=%llu", spec, CELLS / 8, seed);
-    else
-        snprintf(whole, sizeof whole, "%s,p=%u,memory=%d,seed=%llu", spec, decrements_of(unit->c),
-                 CELL_BYTES, seed);
+    else snprintf(whole, sizeof whole, "%s,p=%d,memory=%d,seed=%llu", spec, P, CELL_BYTES, seed);
     return weir_filter_new(&filter, whole, &unit->error) ? NULL : filter;
 }
 
@@ -198,6 +211,9 @@ static const lab_column rate_columns[] = {{"fp", "FP", "%", false, 0.5, 0},
                                           {"fn", "FN", "%", false, 0.5, 0},
                                           {"wfp", "wFP", "%", false, 0.5, 0},
                                           {"wfn", "wFN", "%", false, 0.5, 0},
+                                          {"fp_firsts", "FP, of firsts", "%", false, 0, 0},
+                                          {"fn_repeats", "FN, of repeats", "%", false, 0, 0},
+                                          {"wfn_repeats", "wFN, of repeats", "%", false, 0, 0},
                                           {0}};
 
 static weir_status run_case(lab_unit *unit, rated_tally *t) {
@@ -215,9 +231,14 @@ static weir_status run_rates(lab_unit *unit) {
     rated_tally t = {0};
     weir_status status = run_case(unit, &t);
     if (status) return status;
-    double row[] = {share(t.false_seen, t.firsts, 1, LEVELS, false),
+    double all[LEVELS + 1];
+    for (int level = 0; level <= LEVELS; level++) all[level] = t.firsts[level] + t.repeats[level];
+    double row[] = {share(t.false_seen, all, 1, LEVELS, false),
+                    share(t.false_new, all, 1, LEVELS, false),
+                    share(t.false_seen, all, 1, LEVELS, true),
+                    share(t.false_new, all, 1, LEVELS, true),
+                    share(t.false_seen, t.firsts, 1, LEVELS, false),
                     share(t.false_new, t.repeats, 1, LEVELS, false),
-                    share(t.false_seen, t.firsts, 1, LEVELS, true),
                     share(t.false_new, t.repeats, 1, LEVELS, true)};
     return lab_emit(unit, row);
 }
@@ -274,6 +295,36 @@ static bool h_resembles_mc(const lab_result *r, lab_words *found) {
     return lab_say(found, most < 5, "H's false negatives are up to %.1f points from MC's.", most);
 }
 
+/* The headline, for the panels that have printed numbers. */
+static bool headline_holds(const lab_result *r, lab_words *found) {
+    bool holds = true;
+    char text[320] = "";
+    for (size_t c = 0; c < lab_cases(r); c += VARIANTS) {
+        const lab_case *mc = lab_case_at(r, c + MC);
+        if (!mc->paper || !lab_rows(r, c + MC)) continue;
+        double fn = lab_mean(r, c + MC, -1, "fn"), wfn = lab_mean(r, c + MC, -1, "wfn");
+        holds &= fn - lab_spread(r, c + MC, -1, "fn") <= mc->paper[0][1] &&
+                 wfn - lab_spread(r, c + MC, -1, "wfn") <= mc->paper[0][3];
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used,
+                 "%s%s: FN %.2f%% (printed %.2f%%), wFN %.2f%% (%.2f%%), of the repeats %.1f%%",
+                 used ? "; " : "", mc->panel, fn, mc->paper[0][1], wfn, mc->paper[0][3],
+                 lab_mean(r, c + MC, -1, "fn_repeats"));
+    }
+    return lab_say(found, holds && *text, "%s.", text);
+}
+
+static bool rise_is_marginal(const lab_result *r, lab_words *found) {
+    double most = 0;
+    for (size_t c = 0; c < lab_cases(r); c += VARIANTS)
+        if (lab_rows(r, c + MC))
+            most = fmax(most, lab_mean(r, c + MC, -1, "wfn") - lab_mean(r, c + SBF, -1, "wfn"));
+    return lab_say(found, most <= 5, "MC's wFN is at most %.2f points above SBF's.", most);
+}
+
+/* Table I has no rates of firsts and repeats. */
+#define TABLE_1(fp, fn, wfp, wfn) LAB_PAPER(fp, fn, wfp, wfn, NAN, NAN, NAN)
+
 #define VARIANT(panel_name, of, spec, scale, name, ...)                                            \
     { .panel = panel_name, .label = name, .stream = of, .filter = spec, .p = {scale}, __VA_ARGS__ }
 #define TRACE(panel_name, scale, bf, sbf, two, mc, h)                                              \
@@ -294,14 +345,26 @@ static bool h_resembles_mc(const lab_result *r, lab_words *found) {
     }
 
 static const lab_case table_cases[] = {
-    TRACE("1: size, capped", 0, .paper = LAB_PAPER(34.81, 0, 35.29, 0),
-          .paper = LAB_PAPER(25.83, 0.84, 26.23, 0.87),
-          .paper = LAB_PAPER(16.14, 2.49, 16.34, 1.99), .paper = LAB_PAPER(5.19, 8.91, 5.23, 4.76),
-          .paper = LAB_PAPER(9.08, 13.25, 9.39, 10.43)),
-    TRACE("2: rank of size", 1, .paper = LAB_PAPER(34.81, 0, 34.17, 0),
-          .paper = LAB_PAPER(26, 0.9, 25.55, 0.81), .paper = LAB_PAPER(10.16, 3.97, 9.95, 2.91),
-          .paper = LAB_PAPER(0.84, 14.01, 0.87, 7.52),
-          .paper = LAB_PAPER(0.12, 16.07, 0.07, 10.34)),
+    TRACE("1: size, capped", 0, .paper = TABLE_1(34.81, 0, 35.29, 0),
+          .paper = TABLE_1(25.83, 0.84, 26.23, 0.87), .paper = TABLE_1(16.14, 2.49, 16.34, 1.99),
+          .paper = TABLE_1(5.19, 8.91, 5.23, 4.76), .paper = TABLE_1(9.08, 13.25, 9.39, 10.43)),
+    TRACE("2: rank of size", 1, .paper = TABLE_1(34.81, 0, 34.17, 0),
+          .paper = TABLE_1(26, 0.9, 25.55, 0.81), .paper = TABLE_1(10.16, 3.97, 9.95, 2.91),
+          .paper = TABLE_1(0.84, 14.01, 0.87, 7.52), .paper = TABLE_1(0.12, 16.07, 0.07, 10.34)),
+    {0}};
+
+/* As long as the trace of the paper, as far as it is known. */
+#define AS_LONG(panel_name, of, bf, sbf, two, mc, h)                                               \
+    VARIANT(panel_name, of, "bloom:layout=classic,fpr=50%,k=5", 0, "BF", bf),                      \
+        VARIANT(panel_name, of, SBF_SPEC, 0, "SBF", sbf),                                          \
+        VARIANT(panel_name, of, IBF_SPEC("2c"), 0, "IBF-2C", two),                                 \
+        VARIANT(panel_name, of, IBF_SPEC("mc"), 0, "IBF-MC", mc),                                  \
+        VARIANT(panel_name, of, IBF_SPEC("h"), 0, "IBF-H", h)
+
+static const lab_case headline_cases[] = {
+    AS_LONG("ranks, 23% repeats", "importance:repeat=23%", .paper = TABLE_1(34.81, 0, 34.17, 0),
+            .paper = TABLE_1(26, 0.9, 25.55, 0.81), .paper = TABLE_1(10.16, 3.97, 9.95, 2.91),
+            .paper = TABLE_1(0.84, 14.01, 0.87, 7.52), .paper = TABLE_1(0.12, 16.07, 0.07, 10.34)),
     {0}};
 
 static const lab_case drawn_cases[] = {
@@ -316,11 +379,26 @@ static const lab_case drawn_cases[] = {
     DRAWN("inverse, 50%", "importance:law=inverse,repeat=50%"),
     {0}};
 
+static const lab_claim headline_claims[] = {
+    {true, "IBF has fewer false positives than SBF, and SBF than BF; MC the fewest.", fp_order,
+     "BF > SBF > 2C > MC in every panel", LAB_WORDS},
+    {true, "IBF has more false negatives than SBF, MC more than 2C; BF has none.", fn_order,
+     "BF = 0 < SBF < 2C < MC in every panel", LAB_WORDS},
+    {true, "The increase in false negatives is marginal: wFN of 1% for SBF, 5% for IBF.",
+     rise_is_marginal, "wFN of MC at most 5 points above SBF's", LAB_WORDS},
+    {false, "MC has 8.9% false negatives, 4.8% weighted (14.0% and 7.5% by ranks).", headline_holds,
+     "MC's FN and wFN at most the printed ones, beyond the 95% interval of ours", LAB_LEVEL},
+    {0}};
+
 static const lab_claim rate_claims[] = {
-    {true, "IBF has fewer false positives than SBF, and SBF than BF; MC the fewest.", fp_order},
-    {true, "IBF has more false negatives than SBF, MC more than 2C; BF has none.", fn_order},
-    {true, "Weighted by importance, MC's false negatives count less.", weights_help},
-    {false, "H behaves almost like MC.", h_resembles_mc},
+    {true, "IBF has fewer false positives than SBF, and SBF than BF; MC the fewest.", fp_order,
+     "BF > SBF > 2C > MC in every panel", LAB_WORDS},
+    {true, "IBF has more false negatives than SBF, MC more than 2C; BF has none.", fn_order,
+     "BF = 0 < SBF < 2C < MC in every panel", LAB_WORDS},
+    {true, "Weighted by importance, MC's false negatives count less.", weights_help,
+     "wFN of MC below its FN in every panel", LAB_WORDS},
+    {false, "H behaves almost like MC.", h_resembles_mc,
+     "false negatives within 5 points of MC's in every panel", LAB_AFTER},
     {0}};
 
 /* --- figures 5 to 19: by importance -------------------------------------------------------------
@@ -415,18 +493,23 @@ static const lab_case trace_cases[] = {
     {0}};
 
 static const lab_claim level_claims[] = {
-    {true, "IBF has fewer false positives than SBF for almost all importances.", lower_than_sbf},
-    {true, "MC's false negatives fall with importance.", fn_falls},
-    {true, "2C tells two classes apart.", two_classes},
+    {true, "IBF has fewer false positives than SBF for almost all importances.", lower_than_sbf,
+     "lower in 9 of 10 stretches of importance", LAB_AFTER},
+    {true, "MC's false negatives fall with importance.", fn_falls,
+     "MC's rate in the highest stretch below that in the lowest, in every panel", LAB_WORDS},
+    {true, "2C tells two classes apart.", two_classes,
+     "2C's rate in the lower class above 1.2 times that in the higher", LAB_AFTER},
     {false,
      "Where important elements are rare, IBF has about 8% lower false positives and 4% lower "
      "false negatives than SBF for importances above 35.",
-     above_35},
+     above_35, "8 points within 3, and 4 points within 2", LAB_AFTER},
     {0}};
 
 static const lab_claim trace_claims[] = {
-    {true, "IBF has fewer false positives than SBF for almost all importances.", lower_than_sbf},
-    {true, "MC's false negatives fall with importance.", fn_falls},
+    {true, "IBF has fewer false positives than SBF for almost all importances.", lower_than_sbf,
+     "lower in 9 of 10 stretches of importance", LAB_AFTER},
+    {true, "MC's false negatives fall with importance.", fn_falls,
+     "MC's rate in the highest stretch below that in the lowest, in every panel", LAB_WORDS},
     {0}};
 
 /* --- figure 20: zeros over time ------------------------------------------------------------------
@@ -442,7 +525,7 @@ static const lab_column zero_columns[] = {{"records", "records", NULL, true, 0, 
 static double limit_of(const lab_case *c) {
     double shares[WEIR__LEVELS];
     weir__decay d = chain_of(c);
-    weir__importance_limit(&d, K, decrements_of(c), shares);
+    weir__importance_limit(&d, K, chosen_of(c), shares);
     return 100 * shares[0];
 }
 
@@ -465,49 +548,51 @@ static weir_status run_zeros(lab_unit *unit) {
     return status;
 }
 
+/* At the end only: rows of one run are not independent of each other. */
 static bool zeros_as_theory(const lab_result *r, lab_words *found) {
-    double most = 0;
+    double most = 0, deviations = 0;
     for (size_t c = 1; c < lab_cases(r); c++) {
-        int rows = (int)lab_rows(r, c);
-        for (int row = rows * 3 / 4; row < rows; row++)
-            most = fmax(most, fabs(lab_mean(r, c, row, "zeros") - lab_mean(r, c, row, "theory")));
+        double off = fabs(lab_mean(r, c, -1, "zeros") - lab_mean(r, c, -1, "theory"));
+        most = fmax(most, off);
+        deviations = fmax(deviations, 1.96 * off / lab_spread(r, c, -1, "zeros"));
     }
-    return lab_say(found, most < 1.5,
-                   "In the last quarter the share of zeros is at most %.2f points from the limit "
-                   "of the chain.",
-                   most);
+    return lab_say(found, deviations < 4.5,
+                   "At the end the share of zeros is at most %.2f points from the limit of the "
+                   "chain, %.1f standard deviations.",
+                   most, deviations);
 }
 
 static bool bloom_fills_up(const lab_result *r, lab_words *found) {
     double end = lab_mean(r, 0, -1, "zeros");
-    return lab_say(found, end < 2, "The Bloom filter has %.2f%% zeros left at the end.", end);
+    return lab_say(found, end < 0.1, "The Bloom filter has %.2f%% zeros left at the end.", end);
 }
 
 static const lab_case zero_cases[] = {
     {.label = "BF",
-     .stream = "importance:repeat=30%",
+     .stream = "importance:repeat=0.1%",
      .filter = "bloom:layout=classic,fpr=50%,k=5",
      .p = {0, 1}},
-    {.label = "SBF", .stream = "importance:repeat=30%", .filter = SBF_SPEC},
-    {.label = "IBF-2C", .stream = "importance:repeat=30%", .filter = IBF_SPEC("2c")},
-    {.label = "IBF-MC", .stream = "importance:repeat=30%", .filter = IBF_SPEC("mc")},
-    {.label = "IBF-H", .stream = "importance:repeat=30%", .filter = IBF_SPEC("h")},
+    {.label = "SBF", .stream = "importance:repeat=0.1%", .filter = SBF_SPEC},
+    {.label = "IBF-2C", .stream = "importance:repeat=0.1%", .filter = IBF_SPEC("2c")},
+    {.label = "IBF-MC", .stream = "importance:repeat=0.1%", .filter = IBF_SPEC("mc")},
+    {.label = "IBF-H", .stream = "importance:repeat=0.1%", .filter = IBF_SPEC("h")},
     {0}};
 
 static const lab_claim zero_claims[] = {
     {true, "SBF and IBF come to a stable number of zeros, as the theory of 3-A and 3-B says.",
-     zeros_as_theory},
-    {true, "BF gets full.", bloom_fills_up},
+     zeros_as_theory, "within 4.5 standard deviations of the limit of the chain at the end",
+     LAB_LEVEL},
+    {true, "BF gets full.", bloom_fills_up, "full: less than 1 cell in 1000 is zero at the end",
+     LAB_WORDS},
     {0}};
 
 /* --- the entries
  * ------------------------------------------------------------------------------------ */
 
 #define LENGTH_NOTE                                                                                \
-    "16384 cells, M=7, K=5, P=12 (the paper's P=10 lets SBF tend to 74% and 2C to 59% false "      \
-    "positives, above the 50% that our filters take); 10,000 records, since the text does not "    \
-    "say how many: a Bloom "                                                                       \
-    "filter of K=5 then has about the false positives of table I. "
+    "16384 cells, M=7, K=5, P=10 drawn one by one, as in table II; rates are shares of all "       \
+    "records, as the paper defines them, and beside them those of firsts and repeats; 10,000 "     \
+    "records. "
 
 #define BARS(what)                                                                                 \
     { .title = what, .y_label = "%", .y = {"fp", "fn", "wfp", "wfn"}, .style = LAB_BARS }
@@ -536,8 +621,23 @@ const lab_experiment lab_exp_importance[] = {
                            "percentile (1) or by rank (2).",
      .reason = "Another trace: its repeats are at other distances, and its sizes are distributed "
                "otherwise.",
-     .columns = rate_columns, .cases = table_cases, .claims = rate_claims,
+     .columns = rate_columns, .cases = table_cases, .claims = headline_claims,
      .figures = {BARS("Rates by filter")}, LAB_SIZES(1e4, 1e4), LAB_SEEDS(5, 20),
+     LAB_EXPECT(LAB_SAME_SHAPE), .run = run_rates},
+    {LAB_ENTRY("ibf-headline", "IBF, tables I and II"),
+     .title = "The headline on a stream as long as the paper's",
+     .claim =
+         "False positives fall from 26% to 0.84% from SBF to MC by ranks, false negatives rise "
+         "to 14%, 7.5% weighted.",
+     .method = "16384 cells, M=7, K=5, P=10 drawn one by one. 16,000 records of which 23% repeat, "
+               "importances of 1 to 50 alike. Rates are shares of all records: among the readings "
+               "tried (P draws or a run of P cells, H with P cells chosen or lowered, rates of all "
+               "records or of the repeats) it is the one that comes near the table; of the "
+               "repeats MC forgets three times as many.",
+     .reason = "The trace is not published with the paper: how far its repeats are apart is not "
+               "known, and decides both rates.",
+     .columns = rate_columns, .cases = headline_cases, .claims = headline_claims,
+     .figures = {BARS("Rates by filter")}, LAB_SIZES(1.6e4, 1.6e4), LAB_SEEDS(5, 50),
      LAB_EXPECT(LAB_SAME_SHAPE), .run = run_rates},
     {LAB_ENTRY("ibf-rates", "IBF, section 4-D"),
      .title = "The same on drawn streams, 10, 30 and 50% repeating",
@@ -570,12 +670,11 @@ const lab_experiment lab_exp_importance[] = {
     {LAB_ENTRY("ibf-fig-20", "IBF, figure 20"),
      .title = "Zero cells along the stream, and what theory says",
      .claim = "BF fills up; SBF and IBF stabilise at the number of zeros that the theory gives.",
-     .method =
-         "16384 cells, M=7, K=5, P=12; 60,000 records, uniform importances. The theory is the "
-         "exact chain of a cell (src/filter/fading/importance.c says what is wrong with the "
-         "printed "
-         "one). Agreement within 1.5 points is asked for, a limit set after a first run had "
-         "1.07: the drawn importances fall on seven classes not quite evenly.",
+     .method = "16384 cells, M=7, K=5, P=10; 60,000 records, uniform importances, nearly all "
+               "different, as the theory supposes. The theory is the "
+               "exact chain of a cell (src/filter/fading/importance.c says what is wrong with the "
+               "printed "
+               "one), for importances as they fall on the classes.",
      .columns = zero_columns, .cases = zero_cases, .claims = zero_claims,
      .figures = {{.title = "Share of zero cells",
                   .x_label = "records",

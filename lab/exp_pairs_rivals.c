@@ -157,12 +157,14 @@ static const lab_claim rival_claims[] = {
     {false,
      "On 200K, 300K and 400K titles with the thesis's numbers of pairs, with r = 0.5, PairCount is "
      "significantly more accurate than 750 records.",
-     beats_printed},
-    {false, "The same with all super-values.", beats_printed_all},
+     beats_printed, "less error than sampling in each printed cell, significantly", LAB_LEVEL},
+    {false, "The same with all super-values.", beats_printed_all,
+     "less error than sampling in each printed cell, significantly", LAB_LEVEL},
     {false,
      "The same with all super-values in every case, also those that the thesis does not have.",
-     beats_everywhere},
-    {true, "In the same memory PairCount gains on sampling as the data grow.", gains_with_n},
+     beats_everywhere, "less error than sampling in every cell, significantly", LAB_LEVEL},
+    {true, "In the same memory PairCount gains on sampling as the data grow.", gains_with_n,
+     "sampling's error over PairCount's grows with the data", LAB_WORDS},
     {0}};
 
 const lab_experiment lab_exp_pairs_rivals[] = {

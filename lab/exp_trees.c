@@ -115,9 +115,12 @@ static const lab_case deep_cases[] = {
     {0}};
 
 static const lab_claim tree_claims[] = {
-    {true, "Dense trees find most duplicates at the leaves.", dense_is_local},
-    {true, "Sparse trees find the majority of them at the root.", sparse_is_not},
-    {true, "Dense trees access fewer filters, at each level.", dense_asks_less},
+    {true, "Dense trees find most duplicates at the leaves.", dense_is_local,
+     "more at the leaves than above", LAB_WORDS},
+    {true, "Sparse trees find the majority of them at the root.", sparse_is_not,
+     "more at the root than at the leaves", LAB_WORDS},
+    {true, "Dense trees access fewer filters, at each level.", dense_asks_less,
+     "fewer in all, and no more at any level", LAB_WORDS},
     {0}};
 
 static const lab_column down_columns[] = {
@@ -175,11 +178,12 @@ static const lab_case down_cases[] = {{.label = "dense", .stream = "weblog", .fi
                                       {0}};
 
 static const lab_claim down_claims[] = {
-    {true, "Asking below a hit reduces false positives.", doubt_helps},
+    {true, "Asking below a hit reduces false positives.", doubt_helps,
+     "lower with level 2 than without, in both trees", LAB_WORDS},
     {false, "Level 2 is the best choice: lower ones practically do not improve the rate.",
-     two_levels_are_enough},
+     two_levels_are_enough, "level 2 has 90% of the gain of the deepest", LAB_AFTER},
     {true, "Without it the rate of dense and sparse trees is the same (proposition 3).",
-     same_for_both},
+     same_for_both, "equal to the last digit", LAB_WORDS},
     {0}};
 
 /* --- the entries --- */

@@ -137,12 +137,18 @@ typedef struct {
 bool lab_say(lab_words *words, bool holds, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Where the limit of a claim comes from: it was set after a look at results (a verdict that rests
+ * on it is at best `same shape`), the paper says it, or it is a level of significance. */
+typedef enum { LAB_AFTER, LAB_WORDS, LAB_LEVEL } lab_origin;
+
 typedef struct {
     /* A claim of numbers is needed for `reproduced`; one of order or trend
      * (shape = true) for anything better than `differs`. */
     bool shape;
     const char *text; /* what the paper says: a sentence */
     bool (*holds)(const lab_result *result, lab_words *found);
+    const char *criterion; /* what has to be so for it to hold */
+    lab_origin origin;     /* of the criterion */
 } lab_claim;
 
 /* --- the entry -------------------------------------------------------------------- */

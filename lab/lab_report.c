@@ -56,16 +56,17 @@ static weir_status write_index(const lab_session *s, lab_result *const *results,
     FILE *out = fopen(path, "w");
     if (!out)
         return lab_error(err, WEIR_ERR_IO, -1, "cannot write '%s': %s", path, strerror(errno));
-    fputs("# The papers' claims, on this code\n\n| experiment | source | size | verdict | found "
-          "|\n|---|---|---|---|---|\n",
+    fputs("# The papers' claims, on this code\n\n| experiment | source | size | verdict | limits "
+          "set after looking | found |\n|---|---|---|---|---|---|\n",
           out);
     for (size_t i = 0; i < count; i++) {
         const lab_experiment *e = results[i]->experiment;
         lab_words words;
         lab_result_finding(results[i], 0, &words);
-        fprintf(out, "| [%s](%s.md) | %s | %s | %s | %s |\n", e->title, e->name, e->source,
-                results[i]->full ? "full" : "quick",
-                lab_verdict_text(lab_result_judge(results[i]).verdict), words.text);
+        lab_judgement j = lab_result_judge(results[i]);
+        fprintf(out, "| [%s](%s.md) | %s | %s | %s | %u of %u | %s |\n", e->title, e->name,
+                e->source, results[i]->full ? "full" : "quick", lab_verdict_text(j.verdict),
+                j.after, j.claims, words.text);
     }
     return fclose(out) ? lab_error(err, WEIR_ERR_IO, -1, "cannot write '%s'", path) : WEIR_OK;
 }

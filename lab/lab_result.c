@@ -16,6 +16,12 @@ const char *lab_verdict_text(lab_verdict verdict) {
     return texts[verdict];
 }
 
+const char *lab_origin_text(lab_origin origin) {
+    static const char *const texts[] = {"set after looking", "the paper's words",
+                                        "a significance level"};
+    return texts[origin];
+}
+
 bool lab_case_applies(const lab_case *c, bool full) {
     return c->when == LAB_ALWAYS || (c->when == LAB_FULL_ONLY) == full;
 }
@@ -211,10 +217,14 @@ lab_judgement lab_result_judge(const lab_result *r) {
         bool holds = lab_claim_holds(r, claim, &words);
         j.claims++;
         j.held += holds;
+        j.after += claim->origin == LAB_AFTER;
         if (claim->shape && !holds) j.shape = false;
     }
     if (!j.shape) j.verdict = LAB_DIFFERS;
-    else j.verdict = j.within == j.numbers && j.held == j.claims ? LAB_REPRODUCED : LAB_SAME_SHAPE;
+    else if (j.within == j.numbers && j.held == j.claims && !j.after) j.verdict = LAB_REPRODUCED;
+    else j.verdict = LAB_SAME_SHAPE;
+    if (!r->full && j.verdict > r->experiment->full_expected)
+        j.verdict = r->experiment->full_expected;
     return j;
 }
 

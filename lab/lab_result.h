@@ -54,11 +54,13 @@ typedef struct {
     lab_verdict verdict;
     unsigned numbers, within; /* printed numbers compared; how many agree */
     unsigned claims, held;    /* claims checked; how many hold */
+    unsigned after;           /* claims whose limit was set after a look at results */
     bool shape;               /* all claims of order and trend hold */
 } lab_judgement;
 
-/* reproduced: every printed number within tolerance and every claim holds;
- * same shape: every claim of order or trend holds; differs: one does not. The
+/* reproduced: every printed number within tolerance and every claim holds, by a limit that the
+ * paper or a level of significance gives, and a quick run is expected to be no better than a full
+ * one; same shape: every claim of order or trend holds; differs: one does not. The
  * tolerance of a number is the column's, and three standard deviations of the
  * difference between one more run and our mean: the paper's number is one run. */
 lab_judgement lab_result_judge(const lab_result *result);
@@ -69,6 +71,7 @@ bool lab_claim_holds(const lab_result *result, const lab_claim *claim, lab_words
 void lab_result_finding(const lab_result *result, size_t i, lab_words *words);
 
 const char *lab_verdict_text(lab_verdict verdict);
+const char *lab_origin_text(lab_origin origin);
 
 /* Half of the 95% interval of the mean of so many values (Student's t). */
 double lab_half_interval(double sd, unsigned seeds);

@@ -234,7 +234,8 @@ void lab_table_markdown(const lab_result *r, FILE *out) {
     fputc('\n', out);
     for (const lab_claim *claim = e->claims; claim && claim->text; claim++) {
         bool holds = lab_claim_holds(r, claim, &words);
-        fprintf(out, "- %s %s Found: %s\n", holds ? "[x]" : "[ ]", claim->text, words.text);
+        fprintf(out, "- %s %s Criterion (%s): %s. Found: %s\n", holds ? "[x]" : "[ ]", claim->text,
+                lab_origin_text(claim->origin), claim->criterion, words.text);
     }
     if (e->reason && j.verdict != LAB_REPRODUCED) fprintf(out, "\nWhy it differs: %s\n", e->reason);
     fprintf(out, "\n    %s\n", lab_command_of(r, command, sizeof command));
@@ -295,6 +296,9 @@ void lab_table_json(const lab_result *r, FILE *out) {
         fprintf(out, "%s{\"holds\": %s, \"claim\": ", first ? "" : ",\n  ",
                 holds ? "true" : "false");
         lab_json_text(claim->text, out);
+        fputs(", \"criterion\": ", out);
+        lab_json_text(claim->criterion, out);
+        fprintf(out, ", \"origin\": \"%s\"", lab_origin_text(claim->origin));
         fputs(", \"found\": ", out);
         lab_json_text(words.text, out);
         fputc('}', out);

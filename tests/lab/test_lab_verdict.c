@@ -28,10 +28,15 @@ static const lab_case cases[] = {
     {.label = "rows", .paper = LAB_PAPER_ROWS({NAN, 10}, {NAN, NAN}), .paper_rows = 2},
     {.label = "large", .when = LAB_FULL_ONLY},
     {0}};
-static const lab_claim claims[] = {
-    {true, "a shape.", tell_shape}, {false, "a number.", tell_number}, {0}};
-static const lab_experiment example = {
-    .name = "example", .file = "x.c", .columns = columns, .cases = cases, .claims = claims};
+static const lab_claim claims[] = {{true, "a shape.", tell_shape, "so it must be", LAB_WORDS},
+                                   {false, "a number.", tell_number, "so it must be", LAB_LEVEL},
+                                   {0}};
+static const lab_experiment example = {.name = "example",
+                                       .file = "x.c",
+                                       .columns = columns,
+                                       .cases = cases,
+                                       .claims = claims,
+                                       .full_expected = LAB_REPRODUCED};
 
 /* Means and deviations of its cells: case 0 has one row, case 1 two. */
 static double mean_0[2], sd_0[2], mean_1[4], sd_1[4];
@@ -84,6 +89,37 @@ static void claims_decide(void **state) {
     assert_int_equal(j.held, 0);
     number_holds = true;
     assert_int_equal(lab_result_judge(&result).verdict, LAB_DIFFERS);
+}
+
+/* A limit that was set after a look at results cannot reproduce anything, and a quick run is
+ * never better than what full ones are expected to be. */
+static void verdicts_are_held_down(void **state) {
+    (void)state;
+    static const lab_claim looked[] = {{true, "a shape.", tell_shape, "so it was", LAB_AFTER}, {0}};
+    lab_experiment other = example;
+    set_up(50, 0, 3);
+    other.claims = looked;
+    result.experiment = &other;
+    assert_int_equal(lab_result_judge(&result).verdict, LAB_SAME_SHAPE);
+    assert_int_equal(lab_result_judge(&result).after, 1);
+    other.claims = claims;
+    assert_int_equal(lab_result_judge(&result).verdict, LAB_REPRODUCED);
+    other.full_expected = LAB_SAME_SHAPE;
+    assert_int_equal(lab_result_judge(&result).verdict, LAB_SAME_SHAPE);
+    result.full = true;
+    assert_int_equal(lab_result_judge(&result).verdict, LAB_REPRODUCED);
+    other.full_expected = LAB_DIFFERS;
+    result.full = false;
+    assert_int_equal(lab_result_judge(&result).verdict, LAB_DIFFERS);
+}
+
+/* Every claim of the lab says what has to be so. */
+static void every_claim_has_a_criterion(void **state) {
+    (void)state;
+    for (size_t i = 0; lab_experiment_at(i); i++)
+        for (const lab_claim *c = lab_experiment_at(i)->claims; c && c->text; c++)
+            if (!c->criterion || !*c->criterion)
+                fail_msg("%s: '%s' has no criterion", lab_experiment_at(i)->name, c->text);
 }
 
 static void a_row_that_moves_is_noticed(void **state) {
@@ -250,6 +286,8 @@ int main(void) {
         cmocka_unit_test(a_number_within_tolerance_is_reproduced),
         cmocka_unit_test(sampling_error_widens_the_tolerance),
         cmocka_unit_test(claims_decide),
+        cmocka_unit_test(verdicts_are_held_down),
+        cmocka_unit_test(every_claim_has_a_criterion),
         cmocka_unit_test(a_row_that_moves_is_noticed),
         cmocka_unit_test(cells_are_found),
         cmocka_unit_test(entries_are_whole),

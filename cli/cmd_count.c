@@ -62,11 +62,11 @@ static const opt_entry count_table[] = {
      "None that is above is missed, unless the list says that it may lack some: that takes a "
      "`--memory` that is too small, or negative weights. Some that are a little below may be in "
      "the list."},
-    {C_QUERY, "query", 'Q', OPT_VALUE, "KEY", NULL, NULL, G_QUESTIONS, true,
+    {C_QUERY, "query", 'Q', OPT_LIST, "KEY", NULL, NULL, G_QUESTIONS, true,
      "How often KEY came by.",
      "For a --key of several columns write a row of them, for a JSON path the JSON value (or the "
      "bare string, if it is not a value), for several an array. May be given up to 64 times."},
-    {C_QUERY_FILE, "query-file", 0, OPT_VALUE, "FILE", NULL, NULL, G_QUESTIONS, false,
+    {C_QUERY_FILE, "query-file", 0, OPT_LIST, "FILE", NULL, NULL, G_QUESTIONS, false,
      "How often each line of FILE came by.", "Each is a key as for `--query`."},
     {C_DISTINCT, "distinct", 'd', OPT_FLAG, NULL, NULL, NULL, G_QUESTIONS, true,
      "How many different keys.", NULL},
@@ -77,10 +77,10 @@ static const opt_entry count_table[] = {
      "The size of a join with FILE on the key.",
      "FILE is read first, as the input is. With `--distinct` also how many different keys are in "
      "both."},
-    {C_RANGE, "range", 0, OPT_VALUE, "A:B", NULL, NULL, G_QUESTIONS, false,
+    {C_RANGE, "range", 0, OPT_LIST, "A:B", NULL, NULL, G_QUESTIONS, false,
      "How many keys are integers from A to B, both included.",
      "Keys must be integers of 64 bits. May be given up to 64 times."},
-    {C_QUANTILES, "quantiles", 0, OPT_VALUE, "LIST", NULL, NULL, G_QUESTIONS, false,
+    {C_QUANTILES, "quantiles", 0, OPT_LIST, "LIST", NULL, NULL, G_QUESTIONS, false,
      "Percentiles of keys that are numbers, such as `50,90,99`.",
      "The least key that so many percent of the records do not exceed; 0 is the smallest and 100 "
      "the largest, exactly. In 1M the rank of any other is off by at most 0.006% of the records, "
@@ -143,7 +143,7 @@ static const opt_entry count_table[] = {
      "= mi\nminimal increase (conservative update): as cm, closer, but cannot take back, nor be "
      "merged\n\n"
      "Which one when: docs/sketches.md has a page and a picture."},
-    {C_SKETCH, "sketch", 0, OPT_VALUE, "SPEC", NULL, NULL, G_SKETCHES, false,
+    {C_SKETCH, "sketch", 0, OPT_LIST, "SPEC", NULL, NULL, G_SKETCHES, false,
      "A sketch of your own, such as `countmin:depth=7`.",
      "It takes the place of the one for the questions that it answers. May be given once for "
      "each. Kinds and options are in docs/sketches.md."},
@@ -188,6 +188,7 @@ static const opt_entry count_table[] = {
      "collisions of 64-bit hashes."},
     {C_EVERY, "every", 0, OPT_VALUE, "DURATION", NULL, NULL, G_REPORT, true,
      "Print a running answer so often.", "For live streams; from 1ms up."},
+    READ_METRICS_ROW,
     READ_PROGRESS_ROWS,
     {READ_THREADS, "threads", 'j', OPT_VALUE, "N", NULL, "the cores", "Running", false,
      "Threads to use.",
@@ -308,7 +309,7 @@ static int set_running(count_settings *s, count_words *w, int id, const char *va
     case C_EVERY:
         return value_span("--every", value, 1000000, &s->every);
     case C_STATE:
-        s->state = value;
+        s->state = value_path(value);
         break;
     case C_SAVE_EVERY:
         return value_span("--save-every", value, 1000000, &s->save_every);
@@ -436,7 +437,8 @@ static int check_groups(const count_settings *s, const count_words *w) {
 }
 
 static int check_output(count_settings *s, const count_words *w) {
-    if (s->save_every && !s->state) return cli_error("--save-every goes with --state FILE");
+    if (s->save_every && !s->state && !s->from.metrics)
+        return cli_error("--save-every goes with --state FILE or --metrics FILE");
     if (!s->save_every) s->save_every = SAVE_EVERY_STANDARD;
     if (w->json && w->csv) return cli_error("give --json or --csv, not both");
     s->form = w->json ? FORM_JSON : w->csv ? FORM_CSV : FORM_TEXT;

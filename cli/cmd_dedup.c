@@ -24,6 +24,8 @@ enum {
     D_EMIT,
     D_WINDOW,
     D_LATENESS,
+    D_ON_LATE,
+    D_MAX_LEAP,
     D_STATE,
     D_SAVE_EVERY,
     D_RESUME,
@@ -92,8 +94,20 @@ static const opt_entry dedup_table[] = {
     READ_TIME_ROWS,
     {D_LATENESS, "lateness", 0, OPT_VALUE, "DURATION", NULL, "the window", G_WINDOW, false,
      "How far out of order a record may be.",
-     "A record later than that cannot be judged. It is written like a new one, so that nothing "
-     "is lost, counted as late, and not remembered."},
+     "A record later than that is late: `--on-late` says what becomes of it. A warning says how "
+     "many were."},
+    {D_ON_LATE, "on-late", 0, OPT_VALUE, "WHAT", "pass|drop|judge", "pass", G_WINDOW, false,
+     "A late record: `pass`, `drop` or `judge`.",
+     "= pass\nit is written like a new one, so that nothing is lost, counted as late, and not "
+     "remembered\n\n"
+     "= drop\nit is left out and counted as late\n\n"
+     "= judge\nit is judged as of the latest time so far, as far as the window reaches back from "
+     "there, and counted as new or seen"},
+    {D_MAX_LEAP, "max-leap", 0, OPT_VALUE, "DURATION", NULL, "ten windows", G_WINDOW, false,
+     "How far ahead of the latest a record's time may be.",
+     "A time far in the future would make all records after it late. A record that is further "
+     "ahead than this is malformed, and `--on-bad` says what becomes of it. Raise it for streams "
+     "with longer gaps; `none` takes any time."},
 
     {D_STATE, "state", 0, OPT_VALUE, "FILE", NULL, NULL, G_STATE, true,
      "Remember across runs: load FILE if there, save it.",
@@ -119,6 +133,7 @@ static const opt_entry dedup_table[] = {
      "halved when it outgrows its memory."},
     {D_STATS, "stats", 0, OPT_OPTIONAL, "FORM", "text|json", "text", G_REPORT, true,
      "Print totals at the end, as `text` or `json`.", "They go to standard error."},
+    READ_METRICS_ROW,
     READ_PROGRESS_ROWS,
     READ_THREAD_ROWS,
     {D_EXIT_CODE, "exit-code", 0, OPT_FLAG, NULL, NULL, NULL, G_RUNNING, false,
@@ -130,8 +145,8 @@ static const opt_entry dedup_table[] = {
 
 /* The words as they were given; what they mean is decided when all are known. */
 typedef struct {
-    const char *memory, *fpr, *filter, *seed, *lateness, *audit;
-    bool time_format;
+    const char *memory, *fpr, *filter, *seed, *lateness, *max_leap, *audit;
+    bool time_format, on_late;
 } dedup_words;
 
 /* "1/64" or "64": a power of two. */
@@ -149,7 +164,7 @@ static int parse_audit(const char *text, uint64_t *one_in) {
 static int set_running(dedup_settings *s, int id, const char *value) {
     switch (id) {
     case D_OUTPUT:
-        s->output = strcmp(value, "-") ? value : NULL;
+        s->output = strcmp(value, "-") ? value_path(value) : NULL;
         break;
     case D_EMIT:
         s->emit = (emit_mode)value_choice("new|seen|all|verdicts", value);
@@ -158,7 +173,7 @@ static int set_running(dedup_settings *s, int id, const char *value) {
         s->compression = (stream_compression)value_choice("none|gzip|zstd", value);
         break;
     case D_STATE:
-        s->state = value;
+        s->state = value_path(value);
         break;
     case D_SAVE_EVERY:
         return value_span("--save-every", value, 1000000, &s->save_every);
@@ -200,6 +215,14 @@ static int set_option(dedup_settings *s, dedup_words *w, int id, const char *val
     case D_LATENESS:
         w->lateness = value;
         break;
+    case D_ON_LATE:
+        s->on_late =
+            strcmp(value, "judge") ? (stream_action)value_choice("pass|drop", value) : STREAM_JUDGE;
+        w->on_late = true;
+        break;
+    case D_MAX_LEAP:
+        w->max_leap = value;
+        break;
     case D_AUDIT:
         s->audit = true;
         if (value) return parse_audit(value, &s->audit_one_in);
@@ -230,24 +253,26 @@ static int resolve_filter(dedup_settings *s, const dedup_words *w) {
                      sizeof additions / sizeof *additions);
 }
 
-static int resolve_window(dedup_settings *s, const dedup_words *w) {
-    static char in_spec[64];
-    bool renew;
-    if (!s->window && spec_window(s->spec, in_spec, sizeof in_spec, &renew)) s->window = in_spec;
-    bool lasts = s->window && spec_is_duration(s->window);
-    s->lateness = -1;
-    if (s->from.in.time_field && !lasts)
-        return cli_error("--time goes with a --window that is a duration, such as --window 1h");
-    if ((w->lateness || w->time_format) && !s->from.in.time_field)
-        return cli_error("%s goes with --time", w->lateness ? "--lateness" : "--time-format");
-    if (!s->from.in.time_field) return EXIT_DONE;
+/* Which window there is, the filter says when it is made: what depends on it is decided then. */
+static int resolve_times(dedup_settings *s, const dedup_words *w) {
+    const char *flag = w->lateness      ? "--lateness"
+                       : w->time_format ? "--time-format"
+                       : w->on_late     ? "--on-late"
+                       : w->max_leap    ? "--max-leap"
+                                        : NULL;
+    s->lateness = s->max_leap = -1;
+    if (flag && !s->from.in.time_field) return cli_error("%s goes with --time", flag);
+    if (w->max_leap && !strcmp(w->max_leap, "none")) s->max_leap = 0;
+    else if (w->max_leap && value_span("--max-leap", w->max_leap, 1, &s->max_leap) != EXIT_DONE)
+        return EXIT_TROUBLE;
     if (w->lateness) return value_span("--lateness", w->lateness, 0, &s->lateness);
-    return value_span("--window", s->window, 1, &s->lateness);
+    return EXIT_DONE;
 }
 
 static int check_together(const dedup_settings *s) {
     if (s->resume && !s->state) return cli_error("--resume needs --state FILE to continue from");
-    if (s->save_every && !s->state) return cli_error("--save-every goes with --state FILE");
+    if (s->save_every && !s->state && !s->from.metrics)
+        return cli_error("--save-every goes with --state FILE or --metrics FILE");
     if (s->resume && !s->output) return cli_error("--resume needs --output FILE to continue");
     if (s->state && s->output && strcmp(s->state, s->output) == 0)
         return cli_error("--state and --output are the same file '%s'", s->state);
@@ -256,7 +281,7 @@ static int check_together(const dedup_settings *s) {
 
 static int resolve(dedup_settings *s, const dedup_words *w) {
     int code = resolve_filter(s, w);
-    if (code == EXIT_DONE) code = resolve_window(s, w);
+    if (code == EXIT_DONE) code = resolve_times(s, w);
     if (code == EXIT_DONE) code = check_together(s);
     if (s->audit && s->stats == STATS_NONE) s->stats = STATS_TEXT;
     if (!s->save_every) s->save_every = SAVE_EVERY_STANDARD;
@@ -339,8 +364,9 @@ static const opt_section dedup_sections[] = {
     {"FILES",
      "= FILE.lock\nbeside a state file while a run uses it; one that was left behind by a killed "
      "run is harmless\n\n"
-     "= .FILE.weir-XXXXXX\nan output file under way, or the one that it replaces; a killed run may "
-     "leave it behind"},
+     "= .FILE.weir-XXXXXX\nan output file under way, or the one that it replaces; those of a "
+     "killed "
+     "run are removed by the next run with this output"},
     {"NOTES",
      "Compressed output ends a gzip member or zstd frame at each save, so that it can be cut "
      "there; its content, not its bytes, is the same after a resumed run. A window over the time "

@@ -24,12 +24,14 @@ static int explain(const char *topic, manual_form form) {
     const opt_command *command = opt_find_command(topic);
     if (!strcmp(topic, "filters")) {
         manual_filters(form);
+    } else if (!strcmp(topic, "sketches")) {
+        manual_sketches(form);
     } else if (!strcmp(topic, "weir")) {
         manual_print(&cmd_weir, form);
     } else if (command) {
         manual_print(command, form);
     } else {
-        char names[256] = "filters|weir";
+        char names[256] = "filters|sketches|weir";
         for (size_t i = 0, used = strlen(names); cli_commands[i]; i++)
             used +=
                 (size_t)snprintf(names + used, sizeof names - used, "|%s", cli_commands[i]->name);
@@ -61,11 +63,12 @@ static const opt_section no_sections[] = {{0}};
 
 const opt_command cmd_help = {
     .name = "help",
-    .operands = "[COMMAND|filters]",
+    .operands = "[COMMAND|filters|sketches]",
     .operand_glob = "",
-    .summary = "explain a command, or how to choose a filter",
-    .description = "Prints the manual of a command, or with `filters` what each filter is good "
-                   "for and which options it takes. The man pages have the same text.",
+    .summary = "explain a command, or how to choose a filter or a sketch",
+    .description =
+        "Prints the manual of a command, or with `filters` or `sketches` what each "
+        "of these is good for and which options it takes. The man pages have the same text.",
     .options = help_table,
     .sections = no_sections,
     .see_also = "`weir(1)`",

@@ -55,7 +55,7 @@ static void bash_option_values(const opt_command *command) {
 /* What can be explained, which no table names as actions. */
 static void put_topics(void) {
     put_command_names(' ');
-    fputs(" filters", stdout);
+    fputs(" filters sketches", stdout);
 }
 
 /* Until one of them has been given. */
@@ -142,14 +142,14 @@ static void zsh_value(const opt_entry *o) {
 }
 
 static void zsh_option(const opt_entry *o) {
-    const char *joint = o->arity == OPT_VALUE ? "=" : o->arity == OPT_OPTIONAL ? "=-" : "";
+    const char *joint = opt_needs_value(o) ? "=" : o->arity == OPT_OPTIONAL ? "=-" : "";
     printf("        '--%s%s[", o->name, joint);
     zsh_text(o->meaning);
     putchar(']');
     zsh_value(o);
     puts("' \\");
     if (!o->letter) return;
-    printf("        '-%c%s[", o->letter, o->arity == OPT_VALUE ? "+" : "");
+    printf("        '-%c%s[", o->letter, opt_needs_value(o) ? "+" : "");
     zsh_text(o->meaning);
     putchar(']');
     zsh_value(o);
@@ -207,7 +207,7 @@ static void fish_option(const opt_command *command, const opt_entry *o) {
         fputs(" -x -a '", stdout);
         put_filter_names(' ');
         putchar('\'');
-    } else if (o->choices && o->arity == OPT_VALUE) {
+    } else if (o->choices && opt_needs_value(o)) {
         fputs(" -x -a '", stdout);
         put_joined(o->choices, ' ');
         putchar('\'');
@@ -215,7 +215,7 @@ static void fish_option(const opt_command *command, const opt_entry *o) {
         fputs(" -f -a '", stdout);
         put_joined(o->choices, ' ');
         putchar('\'');
-    } else if (o->arity == OPT_VALUE) {
+    } else if (opt_needs_value(o)) {
         fputs(takes_file(o) ? " -r -F" : " -x", stdout);
     }
     fputs(" -d ", stdout);

@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "count.h"
 #include "engine.h"
+#include "metrics.h"
 #include "stopping.h"
 
 enum { FEEDERS_MOST = 4 };     /* threads that count */
@@ -124,7 +125,17 @@ static void count_records(void *context, uint64_t *records, uint64_t *seen) {
     *seen = PROGRESS_NO_REPEATS;
 }
 
+static void measure(void *context, FILE *out) {
+    const counting *c = context;
+    metrics_put(out, "weir_missing_total", "counter", "Records without the key.",
+                (double)c->totals.missing);
+    metrics_put(out, "weir_bad_total", "counter", "Malformed records.", (double)c->totals.bad);
+    metrics_put(out, "weir_sketch_memory_bytes", "gauge", "Memory of the sketches.",
+                (double)count_set_memory(&c->set));
+}
+
 static const engine_consumer consumer = {.take = take_batch,
+                                         .measure = measure,
                                          .look = look,
                                          .save = save,
                                          .answer = answer,

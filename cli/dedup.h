@@ -27,7 +27,9 @@ typedef struct {
     bool kind_given;      /* the spec's kind was asked for, not assumed */
 
     const char *window; /* as given, or NULL */
-    int64_t lateness;   /* nanoseconds; -1: any */
+    int64_t lateness;   /* nanoseconds; -1: not given, the window */
+    int64_t max_leap;   /* nanoseconds; 0: any; -1: not given, ten windows */
+    stream_action on_late;
 
     emit_mode emit;
     const char *output; /* NULL: standard output */

@@ -19,10 +19,13 @@
 #include "run_note.h"
 #include "stopping.h"
 
-#define AUDIT_MEMORY (4u << 20)
+#define AUDIT_MEMORY (4u << 20) /* bytes, the most that the sample takes */
+
+enum { LEAP_WINDOWS = 10 }; /* windows that a time may be ahead, unless --max-leap says */
 
 typedef struct {
-    const dedup_settings *settings;
+    const dedup_settings *settings; /* `own` */
+    dedup_settings own;             /* as asked for, and with the defaults that the window gives */
     engine engine;
     weir_filter *filter;
     weir_audit *audit;
@@ -225,8 +228,17 @@ static engine_outcome save(void *context, bool complete) {
     return ENGINE_TROUBLE;
 }
 
-static const engine_consumer consumer = {
-    .take = take_batch, .rest = flush, .look = look, .save = save, .count = count};
+static void measure(void *context, FILE *out) {
+    const dedup *d = context;
+    report_metrics(out, &d->point.counts, d->filter, d->audit);
+}
+
+static const engine_consumer consumer = {.take = take_batch,
+                                         .rest = flush,
+                                         .look = look,
+                                         .save = save,
+                                         .count = count,
+                                         .measure = measure};
 
 /* --- beginning ------------------------------------------------------------------------- */
 
@@ -275,6 +287,24 @@ static int use_note(dedup *d, const weir_snapshot *snapshot) {
     return EXIT_DONE;
 }
 
+/* What the window of the filter means for the times of records. */
+static int set_times(dedup *d) {
+    dedup_settings *s = &d->own;
+    weir_filter_info info;
+    weir_filter_get_info(d->filter, &info);
+    d->arrival_times = !s->from.in.time_field && info.window_is_time;
+    if (!s->from.in.time_field) return EXIT_DONE;
+    if (!info.window || !info.window_is_time)
+        return cli_error("--time goes with a --window that is a duration, such as --window 1h");
+    if (s->lateness < 0) s->lateness = info.window;
+    if (s->max_leap < 0)
+        s->max_leap = info.window < INT64_MAX / LEAP_WINDOWS ? LEAP_WINDOWS * info.window : 0;
+    d->engine.rules.lateness = s->lateness;
+    d->engine.rules.max_leap = s->max_leap;
+    d->engine.rules.on_late = s->on_late;
+    return EXIT_DONE;
+}
+
 static int load_state(dedup *d) {
     weir_snapshot *snapshot;
     weir_error err;
@@ -285,6 +315,7 @@ static int load_state(dedup *d) {
     int code = EXIT_DONE;
     if (!d->filter) code = cli_error("'%s' holds no filter", d->settings->state);
     if (code == EXIT_DONE) code = check_filter(d);
+    if (code == EXIT_DONE) code = set_times(d);
     if (code == EXIT_DONE) code = use_note(d, snapshot);
     weir_snapshot_free(snapshot);
     return code;
@@ -310,13 +341,13 @@ static int get_filter(dedup *d) {
     if (weir_filter_new(&d->filter, d->settings->spec, &err) != WEIR_OK)
         return cli_error("%s", err.message);
     say_implied_bound(d->filter);
-    return EXIT_DONE;
+    return set_times(d);
 }
 
 /* Files in, file out: a run that can be resumed. */
 static bool all_files(const dedup_settings *s) {
     struct stat now;
-    if (!s->output || (!stat(s->output, &now) && !S_ISREG(now.st_mode))) return false;
+    if (!run_output_is_file(s->output)) return false;
     for (size_t i = 0; i < s->from.file_count; i++)
         if (!strcmp(s->from.files[i], "-") || stat(s->from.files[i], &now) || !S_ISREG(now.st_mode))
             return false;
@@ -369,16 +400,6 @@ static int check_producer(dedup *d) {
     return EXIT_DONE;
 }
 
-/* Times of records: how far behind or ahead of the latest one may be. */
-static void set_times(dedup *d) {
-    const dedup_settings *s = d->settings;
-    weir_filter_info info;
-    weir_filter_get_info(d->filter, &info);
-    d->arrival_times = !s->from.in.time_field && info.window_is_time;
-    d->engine.rules.lateness = s->lateness;
-    d->engine.rules.newest = d->point.newest;
-}
-
 static int begin(dedup *d) {
     d->point.newest = INT64_MIN;
     d->engine.state = d->settings->state;
@@ -389,8 +410,8 @@ static int begin(dedup *d) {
     if (code == EXIT_DONE) code = begin_audit(d);
     if (code == EXIT_DONE) code = open_streams(d);
     if (code != EXIT_DONE) return code;
-    set_times(d);
-    dedup_watch_begin(&d->watch, d->settings, d->filter);
+    d->engine.rules.newest = d->point.newest;
+    dedup_watch_begin(&d->watch, d->settings, d->filter, &d->point.counts);
     d->written_before = d->point.counts.new_records + d->point.counts.passed;
     d->engine.on_screen = !d->settings->output && isatty(STDOUT_FILENO);
     engine_start(&d->engine);
@@ -438,8 +459,9 @@ static engine_outcome run_to_end(dedup *d) {
 }
 
 int dedup_run(const dedup_settings *settings) {
-    dedup d = {.settings = settings};
-    engine_init(&d.engine, &consumer, &d, &settings->from);
+    dedup d = {.own = *settings};
+    d.settings = &d.own;
+    engine_init(&d.engine, &consumer, &d, &d.own.from);
     stopping_catch(run_output_remove_temporary);
     int code = begin(&d);
     engine_outcome how = code == EXIT_DONE ? run_to_end(&d) : ENGINE_TROUBLE;

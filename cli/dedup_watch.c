@@ -79,24 +79,43 @@ static void look_at_missing(const dedup_watch *w, const run_counts *c) {
              weir_print_count(records, (double)c->records), c->records == 1 ? "" : "s", key);
 }
 
-void dedup_watch_begin(dedup_watch *w, const dedup_settings *settings, const weir_filter *filter) {
+/* Late records are said when they begin, and at the end with their number. */
+static void look_at_late(dedup_watch *w, const run_counts *c) {
+    char late[32], behind[32];
+    const dedup_settings *s = w->settings;
+    if (c->late <= w->late) return;
+    w->late = c->late;
+    cli_warn("%s record%s of %llu so far came more than --lateness %s behind the latest time and "
+             "%s; see --lateness, --on-late and --max-leap",
+             weir_print_count(late, (double)c->late), c->late == 1 ? "" : "s",
+             (unsigned long long)c->records, weir_print_duration(behind, s->lateness),
+             s->on_late == STREAM_DROP ? "are left out" : "pass unjudged");
+}
+
+void dedup_watch_begin(dedup_watch *w, const dedup_settings *settings, const weir_filter *filter,
+                       const run_counts *counts) {
     weir_filter_info info;
     weir_filter_get_info(filter, &info);
     *w = (dedup_watch){.settings = settings,
                        .was_overfull = info.overfull,
                        .was_beyond = is_beyond(&info),
+                       .late = counts->late,
                        .keys_room = info.room};
 }
 
 void dedup_watch_look(dedup_watch *w, const weir_filter *filter, const run_counts *counts,
                       int64_t now) {
-    (void)counts;
     if (now - w->looked < LOOK_EVERY) return;
     w->looked = now;
     look_at_fill(w, filter);
+    if (!w->late_said && counts->late > w->late) {
+        w->late_said = true;
+        look_at_late(w, counts);
+    }
 }
 
 void dedup_watch_end(dedup_watch *w, const weir_filter *filter, const run_counts *counts) {
     look_at_fill(w, filter);
     look_at_missing(w, counts);
+    look_at_late(w, counts);
 }

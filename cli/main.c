@@ -26,7 +26,19 @@ static const opt_entry main_table[] = {
     {0},
 };
 
+/* Words that people know from other tools. */
+static const struct {
+    const char *word, *command;
+} known_words[] = {{"uniq", "dedup"}, {"unique", "dedup"}, {"distinct", "dedup"},
+                   {"sort", "dedup"}, {"filter", "dedup"}, {"wc", "count"},
+                   {"top", "count"},  {"freq", "count"},   {"similar", "pairs"}};
+
 static int unknown_command(const char *name) {
+    for (size_t i = 0; i < sizeof known_words / sizeof *known_words; i++)
+        if (!strcmp(name, known_words[i].word))
+            return cli_error("unknown command '%s'; 'weir %s' does that: %s", name,
+                             known_words[i].command,
+                             opt_find_command(known_words[i].command)->summary);
     char names[256] = "", near[64];
     for (size_t i = 0, used = 0; cli_commands[i]; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "|" : "",

@@ -220,9 +220,9 @@ static void option_roff(const opt_entry *o) {
     put_roff_text(o->name);
     fputs("\\fR", stdout);
     if (o->arity != OPT_FLAG) {
-        fputs(o->arity == OPT_VALUE ? " \\fI" : "[=\\fI", stdout);
+        fputs(opt_needs_value(o) ? " \\fI" : "[=\\fI", stdout);
         put_roff_text(o->argument);
-        fputs(o->arity == OPT_VALUE ? "\\fR" : "\\fR]", stdout);
+        fputs(opt_needs_value(o) ? "\\fR" : "\\fR]", stdout);
     }
     putchar('\n');
     put_roff_text(o->meaning);
@@ -302,7 +302,8 @@ void manual_brief(const opt_command *command) {
         option_text(o, 27);
     }
     if (command->lists_commands)
-        puts("\n'weir help COMMAND' explains a command, 'weir help filters' the filters.");
+        puts("\n'weir help COMMAND' explains a command, 'weir help filters' the filters,\n'weir "
+             "help sketches' the sketches.");
     else
         printf("\n'weir help %s' explains these and the other options, with examples.\n",
                command->name);
@@ -510,4 +511,26 @@ void manual_filters(manual_form form) {
     for (size_t i = 0; (kind = weir_filter_kind(i)); i++) filter_kind(&p, kind, i == 0);
     page_heading(&p, "SEE ALSO");
     page_text(&p, "`weir(1)`, `weir-dedup(1)`, `weir-plan(1)`");
+}
+
+static const char sketches_choose[] =
+    "A sketch summarises a stream in fixed memory and answers questions about it: how often a "
+    "key came, which came most, how many different ones there were. `weir count` picks one for "
+    "each question; `--sketch SPEC` takes another. A spec is written as that of a filter:\n"
+    "\n"
+    "    NAME\n"
+    "    NAME:OPTION=VALUE,OPTION=VALUE\n"
+    "\n"
+    "    weir count --sketch countmin:memory=4M --query /index.html access.log";
+
+void manual_sketches(manual_form form) {
+    page p = {form, INDENT};
+    page_open(&p, "weir-sketches", 7, "what each sketch answers");
+    page_heading(&p, "CHOOSING");
+    page_text(&p, sketches_choose);
+    page_heading(&p, "SKETCHES");
+    const weir_kind *kind;
+    for (size_t i = 0; (kind = weir_sketch_kind(i)); i++) filter_kind(&p, kind, false);
+    page_heading(&p, "SEE ALSO");
+    page_text(&p, "`weir(1)`, `weir-count(1)`, `weir-filters(7)`");
 }

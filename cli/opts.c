@@ -8,6 +8,7 @@
  */
 #include "opts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,10 +16,11 @@
 #include "manual.h"
 #include "weir.h"
 
-/* Every command has these two. */
+/* Every command has these; an option of its own comes before --version. */
 static const opt_entry help_options[] = {
     {OPT_HELP, "-h", 'h', OPT_FLAG, NULL, NULL, NULL, NULL, false, NULL, NULL},
     {OPT_HELP_ALL, "help", 0, OPT_FLAG, NULL, NULL, NULL, NULL, false, NULL, NULL},
+    {OPT_VERSION, "version", 0, OPT_FLAG, NULL, NULL, NULL, NULL, false, NULL, NULL},
 };
 
 void opt_init(opt_parser *parser, const opt_command *command, int argc, char **argv) {
@@ -26,11 +28,11 @@ void opt_init(opt_parser *parser, const opt_command *command, int argc, char **a
 }
 
 static const opt_entry *find_long(const opt_command *command, const char *name, size_t length) {
+    for (const opt_entry *o = command->options; o->name; o++)
+        if (strlen(o->name) == length && !memcmp(o->name, name, length)) return o;
     for (size_t i = 0; i < sizeof help_options / sizeof *help_options; i++)
         if (strlen(help_options[i].name) == length && !memcmp(help_options[i].name, name, length))
             return &help_options[i];
-    for (const opt_entry *o = command->options; o->name; o++)
-        if (strlen(o->name) == length && !memcmp(o->name, name, length)) return o;
     return NULL;
 }
 
@@ -85,9 +87,22 @@ static bool is_path(const opt_entry *o) {
                            !strcmp(o->argument, "DIR"));
 }
 
+/* Of two values of an option one would be lost without a word, unless they add up. A flag
+ * says the same twice. */
+static bool may_be_given(opt_parser *parser, const opt_entry *o) {
+    const opt_entry *table = parser->command->options;
+    if (o->id < 0 || o->arity == OPT_FLAG || o->arity == OPT_LIST) return true;
+    size_t row = (size_t)(o - table);
+    assert(row < OPT_ENTRIES_MOST);
+    if (!parser->given[row]) return parser->given[row] = true;
+    cli_error("--%s is given twice; give it once", o->name);
+    return false;
+}
+
 /* An option with its value is complete: check it against the choices. */
 static int deliver(opt_parser *parser, const opt_entry *o, const char *value) {
     parser->value = value;
+    if (!may_be_given(parser, o)) return OPT_WRONG;
     if (value && !*value && is_path(o)) {
         cli_error("--%s cannot be ''; it is the name of a %s", o->name,
                   !strncmp(o->argument, "FILE", 4) ? "file" : "folder");
@@ -112,7 +127,7 @@ static int next_long(opt_parser *parser, const char *word) {
         cli_error("--%s takes no value, but got '%s'", o->name, value);
         return OPT_WRONG;
     }
-    if (o->arity == OPT_VALUE && !value) {
+    if (opt_needs_value(o) && !value) {
         if (parser->at >= parser->argc) {
             cli_error("--%s needs a value: --%s %s", o->name, o->name, o->argument);
             return OPT_WRONG;
@@ -126,12 +141,12 @@ static int next_short(opt_parser *parser) {
     char letter = *parser->cluster++;
     const opt_entry *o = find_short(parser->command, letter);
     const char *rest = *parser->cluster ? parser->cluster : NULL;
-    if (!rest || !o || o->arity == OPT_VALUE) parser->cluster = NULL;
+    if (!rest || !o || opt_needs_value(o)) parser->cluster = NULL;
     if (!o) {
         cli_error("unknown option '-%c'; see 'weir help %s'", letter, parser->command->name);
         return OPT_WRONG;
     }
-    if (o->arity != OPT_VALUE) return deliver(parser, o, NULL);
+    if (!opt_needs_value(o)) return deliver(parser, o, NULL);
     if (!rest) {
         if (parser->at >= parser->argc) {
             cli_error("-%c needs a value: -%c %s", letter, letter, o->argument);
@@ -162,7 +177,8 @@ int opt_next(opt_parser *parser) {
 }
 
 int opt_show_help(const opt_command *command, int which) {
-    if (which == OPT_HELP) manual_brief(command);
+    if (which == OPT_VERSION) printf("weir %s\n", weir_version());
+    else if (which == OPT_HELP) manual_brief(command);
     else manual_print(command, MANUAL_TEXT);
     return cli_finish_stdout();
 }

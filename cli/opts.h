@@ -17,10 +17,13 @@
 #include <stddef.h>
 
 typedef enum {
-    OPT_FLAG,    /* takes no argument */
-    OPT_VALUE,   /* takes one: --name VALUE, --name=VALUE, -nVALUE, -n VALUE */
-    OPT_OPTIONAL /* may take one, but only as --name=VALUE */
+    OPT_FLAG,     /* takes no argument */
+    OPT_VALUE,    /* takes one: --name VALUE, --name=VALUE, -nVALUE, -n VALUE */
+    OPT_OPTIONAL, /* may take one, but only as --name=VALUE */
+    OPT_LIST      /* takes one as OPT_VALUE does, and may be given again: the values add up */
 } opt_arity;
+
+enum { OPT_ENTRIES_MOST = 128 }; /* rows of a table */
 
 /* In the order in which an entry reads, not in that which packs it best. */
 typedef struct {      /* NOLINT(clang-analyzer-optin.performance.Padding) */
@@ -69,26 +72,33 @@ typedef struct {
     const opt_command *command;
     int argc;
     char **argv;
-    int at;              /* next word */
-    const char *cluster; /* rest of a word of short options, or NULL */
-    bool ended;          /* past "--" */
-    int operands;        /* collected so far */
-    const char *value;   /* of the option just returned, or NULL */
+    int at;                       /* next word */
+    const char *cluster;          /* rest of a word of short options, or NULL */
+    bool ended;                   /* past "--" */
+    int operands;                 /* collected so far */
+    const char *value;            /* of the option just returned, or NULL */
+    bool given[OPT_ENTRIES_MOST]; /* by the row of the table: an option with a value was given */
 } opt_parser;
 
 enum {
     OPT_END = 0,
-    OPT_WRONG = -1,   /* a message has been printed */
-    OPT_HELP = -2,    /* -h */
-    OPT_HELP_ALL = -3 /* --help */
+    OPT_WRONG = -1,    /* a message has been printed */
+    OPT_HELP = -2,     /* -h */
+    OPT_HELP_ALL = -3, /* --help */
+    OPT_VERSION = -4   /* --version */
 };
 
 /* argv[0] is the command's name and is skipped. */
 void opt_init(opt_parser *parser, const opt_command *command, int argc, char **argv);
 int opt_next(opt_parser *parser);
 
-/* After OPT_HELP and OPT_HELP_ALL: print what was asked for; returns the exit code. */
+/* After OPT_HELP, OPT_HELP_ALL and OPT_VERSION: print what was asked for; returns the exit code. */
 int opt_show_help(const opt_command *command, int which);
+
+/* Does an option need a value? */
+static inline bool opt_needs_value(const opt_entry *o) {
+    return o->arity == OPT_VALUE || o->arity == OPT_LIST;
+}
 
 /* The command of that name, or NULL. */
 const opt_command *opt_find_command(const char *name);

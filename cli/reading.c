@@ -2,11 +2,15 @@
 #include "reading.h"
 
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 #include "values.h"
 
 #define MAX_RECORD_MOST (1ull << 30)
+
+enum { KEYS_SIZE = 4096 }; /* bytes of all keys together, their end included */
 
 static unsigned available_cores(void) {
     cpu_set_t set;
@@ -48,6 +52,21 @@ static int format_option(reading *r, const char *value) {
     return EXIT_DONE;
 }
 
+/* Keys of several options, one after the other. */
+static int add_key(reading *r, const char *value) {
+    static char joined[KEYS_SIZE];
+    size_t used = strlen(joined);
+    if (!r->in.key) {
+        r->in.key = value;
+        return EXIT_DONE;
+    }
+    if (!used) used = (size_t)snprintf(joined, sizeof joined, "%s", r->in.key);
+    if (used < sizeof joined)
+        used += (size_t)snprintf(joined + used, sizeof joined - used, ",%s", value);
+    r->in.key = joined;
+    return used < sizeof joined ? EXIT_DONE : cli_error("the keys are too long");
+}
+
 int reading_option(reading *r, int id, const char *value) {
     switch (id) {
     case READ_FORMAT:
@@ -59,8 +78,7 @@ int reading_option(reading *r, int id, const char *value) {
         r->in.header = true;
         break;
     case READ_KEY:
-        r->in.key = value;
-        break;
+        return add_key(r, value);
     case READ_DELIMITER:
         r->in.delimiter = value;
         break;
@@ -92,6 +110,9 @@ int reading_option(reading *r, int id, const char *value) {
     case READ_PRODUCER:
         r->in.label_field = value;
         r->in.label_option = "--producer";
+        break;
+    case READ_METRICS:
+        r->metrics = value;
         break;
     case READ_PROGRESS:
         r->progress = PROGRESS_ON;

@@ -20,6 +20,7 @@ typedef struct {
     const char *format; /* as given */
     stream_action on_missing, on_bad;
     progress_mode progress;
+    const char *metrics; /* file, or NULL */
     bool quiet;
 } reading;
 
@@ -41,6 +42,7 @@ enum {
     READ_TIME_FORMAT,
     READ_IMPORTANCE,
     READ_PRODUCER,
+    READ_METRICS,
     READ_PROGRESS,
     READ_QUIET,
     READ_THREADS
@@ -117,7 +119,7 @@ enum {
     {READ_KEY,                                                                                      \
      "key",                                                                                         \
      'k',                                                                                           \
-     OPT_VALUE,                                                                                     \
+     OPT_LIST,                                                                                      \
      "KEYS",                                                                                        \
      NULL,                                                                                          \
      NULL,                                                                                          \
@@ -130,6 +132,7 @@ enum {
      "`--delimiter`. With `--header` columns go by name, in double quotes if it is a number or "    \
      "has a comma: `-k '\"2\"'`. Fields of clf are `host`, `ident`, `user`, `time`, `request`, "    \
      "`status`, `bytes`, `referer`, `agent`, and of the request `method`, `url`, `protocol`. "      \
+     "Given again, the keys add up: `-k 1 -k 2` is `-k 1,2`. "                                      \
      "JSON paths are such as `.user.id,.tags[0],.tags[-1]`; `.tags[]` is the list of all "          \
      "elements, `.items[].id` that of their ids; of several fields with one name the last "         \
      "counts. Several parts are joined so "                                                         \
@@ -245,6 +248,16 @@ enum {
             "For `--filter tree`: records of one producer enter the tree at the same leaf. "       \
             "Without it the leaf is chosen by the input file if there are several, else by the "   \
             "key. A record without the field is treated by `--on-missing`."                        \
+    }
+
+#define READ_METRICS_ROW                                                                           \
+    {                                                                                              \
+        READ_METRICS, "metrics", 0, OPT_VALUE, "FILE", NULL, NULL, "Reports", false,               \
+            "Keep numbers for Prometheus in FILE.",                                                \
+            "In its text format, for the textfile collector of the node exporter: records, "       \
+            "repeats, bytes, records a second, fill, rates of error, the audit, and with "         \
+            "`--time` how far the latest time is behind the clock. Replaced as a whole every "     \
+            "`--save-every` and at the end."                                                       \
     }
 
 #define READ_PROGRESS_ROWS                                                                         \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics.h"
 #include "spec_text.h"
 
 char *report_spec(const weir_filter *filter) {
@@ -205,4 +206,37 @@ void report_json(FILE *out, const run_report *r) {
     if (r->audit) report_audit_json(out, r->audit);
     else fputs("null", out);
     fputs("}\n", out);
+}
+
+/* --- for Prometheus ----------------------------------------------------------------- */
+
+void report_metrics(FILE *out, const run_counts *c, const weir_filter *filter,
+                    const weir_audit *audit) {
+    weir_filter_info i;
+    weir_audit_report a;
+    weir_filter_get_info(filter, &i);
+    const struct {
+        const char *name, *type, *help;
+        double value;
+    } samples[] = {
+        {"weir_new_total", "counter", "Records called new.", (double)c->new_records},
+        {"weir_seen_total", "counter", "Records called seen.", (double)c->seen},
+        {"weir_missing_total", "counter", "Records without the key.", (double)c->missing},
+        {"weir_bad_total", "counter", "Malformed records.", (double)c->bad},
+        {"weir_late_total", "counter", "Late records.", (double)c->late},
+        {"weir_filter_memory_bytes", "gauge", "Memory of the filter.", (double)i.memory},
+        {"weir_filter_fill_ratio", "gauge", "Share of the filter in use.", i.fill},
+        {"weir_filter_forgetting", "gauge", "1 if keys were forgotten, or came beyond capacity.",
+         i.overfull},
+        {"weir_filter_fpr_bound", "gauge", "Bound on false positives.", i.fpr_bound},
+        {"weir_filter_fpr_now", "gauge", "False positive rate of the next new key.", i.fpr_now},
+    };
+    for (size_t n = 0; n < sizeof samples / sizeof *samples; n++)
+        metrics_put(out, samples[n].name, samples[n].type, samples[n].help, samples[n].value);
+    if (!audit) return;
+    weir_audit_get_report(audit, &a);
+    metrics_put(out, "weir_audit_fpr", "gauge", "False positives measured by the audit.",
+                a.firsts ? a.fpr : NAN);
+    metrics_put(out, "weir_audit_fnr", "gauge", "False negatives measured by the audit.",
+                a.repeats ? a.fnr : NAN);
 }

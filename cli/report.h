@@ -35,6 +35,10 @@ typedef struct {
 void report_text(FILE *out, const run_report *report);
 void report_json(FILE *out, const run_report *report);
 
+/* The samples of --metrics. */
+void report_metrics(FILE *out, const run_counts *counts, const weir_filter *filter,
+                    const weir_audit *audit);
+
 /* Pieces that inspect shares. report_audit_line writes one line without its end. */
 void report_audit_line(FILE *out, const weir_audit *audit);
 void report_audit_json(FILE *out, const weir_audit *audit);

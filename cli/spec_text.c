@@ -74,22 +74,6 @@ void spec_drop(char *spec, const char *name) {
     }
 }
 
-const char *spec_window_option(const char *spec) {
-    char kind[64];
-    kind_name(spec, kind, sizeof kind);
-    return strcmp(kind, "window") ? "window" : "length";
-}
-
-bool spec_window(const char *spec, char *value, size_t size, bool *renew) {
-    char inside[SPEC_SIZE], word[8];
-    if (spec_get(spec, "of", inside, sizeof inside)) {
-        inside[strcspn(inside, ")")] = 0;
-        return spec_window(inside + (*inside == '('), value, size, renew);
-    }
-    *renew = spec_get(spec, "renew", word, sizeof word) && !strcmp(word, "yes");
-    return spec_get(spec, spec_window_option(spec), value, size);
-}
-
 static const weir_option *find_in(const weir_option *options, const char *name) {
     for (; options && options->name; options++)
         if (!strcmp(options->name, name)) return options;
@@ -105,6 +89,12 @@ static const weir_option *find_option(const char *kind, const char *name) {
         if (!strcmp(k->name, kind)) return find_in(k->options, name);
     if (!strcmp(kind, "pairs")) return find_in(weir_pairs_kind()->options, name);
     return NULL;
+}
+
+const char *spec_window_option(const char *spec) {
+    char kind[64];
+    kind_name(spec, kind, sizeof kind);
+    return !find_option(kind, "window") && find_option(kind, "length") ? "length" : "window";
 }
 
 static bool kind_exists(const char *kind) {

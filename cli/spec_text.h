@@ -24,10 +24,6 @@ bool spec_get(const char *spec, const char *name, char *value, size_t size);
 /* Take an option out of a spec, if it is there. */
 void spec_drop(char *spec, const char *name);
 
-/* The window of a spec and whether repeats renew it; false if it has none. The filter
- * `window` calls it `length`, and `growing` has it in the spec of the filters inside. */
-bool spec_window(const char *spec, char *value, size_t size, bool *renew);
-
 /* What the filter of a spec calls its window. */
 const char *spec_window_option(const char *spec);
 

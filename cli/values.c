@@ -2,6 +2,8 @@
 #include "values.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,6 +74,33 @@ int value_folder(const char *flag, const char *path) {
     if (good && !access(path, W_OK | X_OK)) return EXIT_DONE;
     return cli_error("%s: cannot make files in '%s': %s; make that folder, or name another", flag,
                      path, strerror(errno));
+}
+
+/* Where a link leads: *path becomes its target. false if it is no link. */
+static bool follow(char path[PATH_MAX]) {
+    char target[PATH_MAX], whole[2 * PATH_MAX];
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0) return false;
+    target[n] = 0;
+    char *slash = *target == '/' ? NULL : strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+    int length = snprintf(whole, sizeof whole, "%.*s%s", folder, path, target);
+    if (length >= PATH_MAX) return false;
+    memcpy(path, whole, (size_t)length + 1);
+    return true;
+}
+
+const char *value_path(const char *path) {
+    struct stat there;
+    char at[PATH_MAX];
+    if (strlen(path) >= sizeof at || lstat(path, &there) || !S_ISLNK(there.st_mode) ||
+        !stat(path, &there) || errno != ENOENT)
+        return path;
+    strcpy(at, path);
+    for (int links = 0; links < 40 && follow(at); links++) {
+    }
+    const char *lasting = strdup(at);
+    return lasting ? lasting : path;
 }
 
 int value_choice(const char *names, const char *value) {

@@ -21,6 +21,10 @@ int value_window(const char *flag, const char *text, int64_t least, int64_t *val
 /* A folder that files can be made in. */
 int value_folder(const char *flag, const char *path);
 
+/* A file that a link leads to though there is none yet: its own name, in memory that lasts; any
+ * other name as it is. */
+const char *value_path(const char *path);
+
 /* Place of a word in "a|b|c"; the parser has checked that it is there. */
 int value_choice(const char *names, const char *value);
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "metrics.h"
 #include "stopping.h"
 
 enum {
@@ -102,6 +103,32 @@ static engine_outcome save(engine *e, bool complete) {
     return ENGINE_GO_ON;
 }
 
+static void put_metrics(void *context, FILE *out) {
+    engine *e = context;
+    int64_t now = clock_now(CLOCK_MONOTONIC);
+    stream_progress p;
+    uint64_t seen, records = records_so_far(e, &seen);
+    double seconds = (double)(now - e->measured) / 1e9;
+    stream_get_progress(e->reader, &p);
+    metrics_put(out, "weir_records_total", "counter", "Records read.", (double)records);
+    metrics_put(out, "weir_bytes_total", "counter", "Bytes read, after decompression.",
+                (double)p.bytes);
+    metrics_put(out, "weir_records_per_second", "gauge", "Records read a second of late.",
+                seconds > 0 ? (double)(records - e->records_measured) / seconds : 0);
+    if (e->from->in.time_field && e->rules.newest != INT64_MIN)
+        metrics_put(out, "weir_lag_seconds", "gauge",
+                    "How far the latest time of a record is behind the clock.",
+                    (double)(clock_now(CLOCK_REALTIME) - e->rules.newest) / 1e9);
+    if (e->consumer->measure) e->consumer->measure(e->context, out);
+    e->measured = now;
+    e->records_measured = records;
+}
+
+static engine_outcome measure(engine *e) {
+    if (!e->from->metrics) return ENGINE_GO_ON;
+    return metrics_write(e->from->metrics, put_metrics, e) ? ENGINE_GO_ON : ENGINE_TROUBLE;
+}
+
 static engine_outcome between_batches(engine *e) {
     int64_t now = clock_now(CLOCK_MONOTONIC);
     stream_progress p;
@@ -112,6 +139,8 @@ static engine_outcome between_batches(engine *e) {
     if (e->consumer->look) so_far = e->consumer->look(e->context, now);
     bool dirty = e->state && records != e->records_saved;
     if (so_far == ENGINE_GO_ON && dirty && now - e->saved >= e->save_every) so_far = save(e, false);
+    if (so_far == ENGINE_GO_ON && e->from->metrics && now - e->measured >= e->save_every)
+        so_far = measure(e);
     if (so_far == ENGINE_GO_ON && e->answer_every && now - e->answered >= e->answer_every) {
         so_far = e->consumer->answer(e->context);
         e->answered = clock_now(CLOCK_MONOTONIC);
@@ -124,6 +153,8 @@ static int waiting_time(const engine *e) {
     uint64_t seen;
     int64_t until = INT64_MAX, now = clock_now(CLOCK_MONOTONIC);
     if (e->state && records_so_far(e, &seen) != e->records_saved) until = e->saved + e->save_every;
+    if (e->from->metrics && e->measured + e->save_every < until)
+        until = e->measured + e->save_every;
     if (e->answer_every && e->answered + e->answer_every < until)
         until = e->answered + e->answer_every;
     int64_t wait = until == INT64_MAX ? LONGEST_WAIT : (until - now) / 1000000 + 1;
@@ -155,6 +186,7 @@ engine_outcome engine_run(engine *e) {
     const stream_batch *batch;
     stream_error err;
     bool idle = false; /* everything that has come is passed on */
+    if (measure(e) != ENGINE_GO_ON) return ENGINE_TROUBLE;
     while (!stopping_signal) {
         stream_status status = stream_next(e->reader, idle ? waiting_time(e) : 0, &batch, &err);
         engine_outcome so_far = ENGINE_GO_ON;
@@ -200,6 +232,9 @@ int engine_lock_state(engine *e, bool *exists) {
     struct stat there;
     *exists = false;
     if (!e->state) return EXIT_DONE;
+    if (!stat(e->state, &there) && !S_ISREG(there.st_mode))
+        return cli_error("the state '%s' is a %s; it must be a file", e->state,
+                         S_ISDIR(there.st_mode) ? "directory" : "pipe or device");
     int code = state_lock_take(&e->lock, e->state);
     if (code != EXIT_DONE) return code;
     *exists = !stat(e->state, &there);
@@ -214,8 +249,8 @@ void engine_start(engine *e) {
     if (mode == PROGRESS_AUTO && e->on_screen) mode = PROGRESS_OFF;
     stream_get_progress(e->reader, &p);
     progress_start(mode, p.raw_total, p.raw_bytes);
-    e->records_before = e->records_saved = records_so_far(e, &seen);
-    e->started = e->saved = e->answered = clock_now(CLOCK_MONOTONIC);
+    e->records_before = e->records_saved = e->records_measured = records_so_far(e, &seen);
+    e->started = e->saved = e->answered = e->measured = clock_now(CLOCK_MONOTONIC);
 }
 
 engine_outcome engine_conclude(engine *e, engine_outcome how, uint64_t *bytes_out) {
@@ -223,6 +258,7 @@ engine_outcome engine_conclude(engine *e, engine_outcome how, uint64_t *bytes_ou
     stream_status status = STREAM_OK;
     progress_clear();
     if (how == ENGINE_TROUBLE || how == ENGINE_CLOSED) return how;
+    if (measure(e) != ENGINE_GO_ON) return ENGINE_TROUBLE;
     if (e->state) {
         engine_outcome saved = save(e, how == ENGINE_ALL_READ);
         if (saved != ENGINE_GO_ON) return saved;

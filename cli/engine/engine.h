@@ -72,6 +72,7 @@ typedef struct {
     int64_t started, saved, answered, measured; /* on the monotonic clock, ns */
     uint64_t records_saved;                     /* records at the last save */
     uint64_t records_before;                    /* of the run that is resumed */
+    uint64_t records_measured;                  /* at the last write of the metrics */
     state_lock lock;
 } engine;
 

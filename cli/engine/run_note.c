@@ -50,6 +50,7 @@ static void note_option(noted_option *list, size_t *count, const char *name, boo
 static const char *yes_no(bool value) { return value ? "yes" : "no"; }
 
 static const char *const actions[] = {"pass", "drop", "fail"};
+static const char *const lates[] = {"pass", "drop", "pass", "judge"};
 static const char *const emits[] = {"new", "seen", "all", "verdicts"};
 static const char *const compressions[] = {"none", "gzip", "zstd"};
 
@@ -70,6 +71,7 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
     note_option(list, &n, "importance", false, s->from.in.number_field);
     note_option(list, &n, "producer", false, s->from.in.label_field);
     note_option(list, &n, "lateness", false, s->lateness < 0 ? "" : late);
+    note_option(list, &n, "on-late", false, lates[s->on_late]);
     note_option(list, &n, "on-missing", false, actions[s->from.on_missing]);
     note_option(list, &n, "on-bad", false, actions[s->from.on_bad]);
     note_option(list, &n, "emit", false, emits[s->emit]);

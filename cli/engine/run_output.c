@@ -11,6 +11,7 @@
  */
 #include "run_output.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -18,10 +19,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
+
+#define MARK ".weir-" /* between the name of the output and six letters of chance */
 
 /* The one temporary file of the process, for run_output_remove_temporary(). */
 static char pending[PATH_MAX];
@@ -45,11 +49,42 @@ static mode_t wanted_mode(const char *path) {
     return 0666 & ~mask;
 }
 
+/* A run holds a lock on its temporary file, which ends with the process. */
+static void guard(run_output *output, const char *path) {
+    if (output->guard_count == sizeof output->guards / sizeof *output->guards) return;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    flock(fd, LOCK_EX | LOCK_NB);
+    output->guards[output->guard_count++] = fd;
+}
+
+static bool is_temporary(const char *entry, const char *name) {
+    size_t length = strlen(name), mark = strlen(MARK);
+    return *entry == '.' && !strncmp(entry + 1, name, length) &&
+           !strncmp(entry + 1 + length, MARK, mark) && strlen(entry) == 1 + length + mark + 6;
+}
+
+/* Remove the temporary files of runs with this output that were killed. */
+static void remove_leftovers(const char *directory, const char *name) {
+    DIR *entries = opendir(directory);
+    for (struct dirent *e; entries && (e = readdir(entries));) {
+        if (!is_temporary(e->d_name, name)) continue;
+        int fd = openat(dirfd(entries), e->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+        if (fd < 0) continue;
+        if (!flock(fd, LOCK_EX | LOCK_NB)) unlinkat(dirfd(entries), e->d_name, 0);
+        close(fd);
+    }
+    if (entries) closedir(entries);
+}
+
 static int make_temporary(run_output *output) {
     char *directory = strdup(output->path), *name = strdup(output->path);
     int code = EXIT_DONE, n = -1;
-    if (directory && name)
-        n = asprintf(&output->temporary, "%s/.%s.weir-XXXXXX", dirname(directory), basename(name));
+    if (directory && name) {
+        const char *folder = dirname(directory), *own = basename(name);
+        remove_leftovers(folder, own);
+        n = asprintf(&output->temporary, "%s/.%s" MARK "XXXXXX", folder, own);
+    }
     free(directory);
     free(name);
     if (n < 0) {
@@ -67,15 +102,38 @@ static int make_temporary(run_output *output) {
         /* a file system without modes: nothing to keep */
     }
     close(fd);
+    guard(output, output->temporary);
     snprintf(pending, sizeof pending, "%s", output->temporary);
     is_pending = true;
     return code;
 }
 
-/* True if `path` is, or would become, a regular file. */
+/* The open descriptor that a path names: /dev/stdout, /dev/fd/3; -1: none. What it leads to is
+ * written into, also if it is a file: whoever opened it would not see another in its place. */
+static int named_descriptor(const char *path) {
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    char *end;
+    if (!strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
+    if (!strcmp(path, "/dev/stderr")) return STDERR_FILENO;
+    for (size_t i = 0; i < 2; i++) {
+        size_t length = strlen(folders[i]);
+        if (strncmp(path, folders[i], length) != 0 || !path[length]) continue;
+        long fd = strtol(path + length, &end, 10);
+        if (!*end && fd >= 0 && fd < INT_MAX) return (int)fd;
+    }
+    return -1;
+}
+
+bool run_output_is_file(const char *path) {
+    struct stat now;
+    return path && named_descriptor(path) < 0 && (stat(path, &now) || S_ISREG(now.st_mode));
+}
+
+/* True if `path` is, or would become, a regular file of its own. */
 static int classify(const char *path, bool *regular) {
     struct stat now;
-    *regular = true;
+    *regular = named_descriptor(path) < 0;
+    if (!*regular) return EXIT_DONE;
     if (stat(path, &now)) return EXIT_DONE;
     if (S_ISDIR(now.st_mode)) return cli_error("cannot write to '%s': it is a directory", path);
     *regular = S_ISREG(now.st_mode);
@@ -86,8 +144,9 @@ static int classify(const char *path, bool *regular) {
  * does not, but a run that is to be resumed would then read its own output. */
 static int check_inputs(const dedup_settings *settings) {
     struct stat out, in;
-    bool to_file = settings->output != NULL;
-    if (to_file ? stat(settings->output, &out) : fstat(STDOUT_FILENO, &out)) return EXIT_DONE;
+    bool to_file = settings->output && named_descriptor(settings->output) < 0;
+    int fd = settings->output ? named_descriptor(settings->output) : STDOUT_FILENO;
+    if (to_file ? stat(settings->output, &out) : fstat(fd, &out)) return EXIT_DONE;
     if (!S_ISREG(out.st_mode) || (to_file && !settings->state)) return EXIT_DONE;
     for (size_t i = 0; i < settings->from.file_count; i++) {
         bool is_stdin = !strcmp(settings->from.files[i], "-");
@@ -118,7 +177,9 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     int code = check_inputs(settings);
     if (code == EXIT_DONE && settings->output) code = classify(settings->output, &regular);
     if (code != EXIT_DONE) return code;
-    options.path = settings->output;
+    int fd = settings->output ? named_descriptor(settings->output) : STDOUT_FILENO;
+    options.path = fd < 0 ? settings->output : NULL;
+    if (fd >= 0) options.fd = fd;
     if (regular && !(output->path = resolve(settings->output))) return cli_error("out of memory");
     if (resume && resume->offset && output->path && access(output->path, F_OK))
         code = cli_error("cannot resume in '%s': it is gone; remove the state file '%s' to start "
@@ -161,6 +222,7 @@ static stream_status put_in_place(run_output *output, bool sync, stream_error *e
     if (!output->temporary) return STREAM_OK;
     if (!renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path, RENAME_EXCHANGE)) {
         output->previous = output->temporary;
+        guard(output, output->previous);
     } else if (!rename(output->temporary, output->path)) {
         free(output->temporary);
         is_pending = false;
@@ -197,11 +259,16 @@ void run_output_keep(run_output *output) {
     output->kept = true;
 }
 
+static void drop_guards(run_output *output) {
+    while (output->guard_count) close(output->guards[--output->guard_count]);
+}
+
 stream_status run_output_close(run_output *output, stream_error *err) {
     stream_status status = stream_writer_close(output->writer, err);
     output->writer = NULL;
     if (status == STREAM_OK) {
         run_output_keep(output);
+        drop_guards(output);
         free(output->path);
         *output = (run_output){0};
     }
@@ -228,6 +295,7 @@ void run_output_abandon(run_output *output) {
     if (output->writer) stream_writer_close(output->writer, &err);
     if (output->active) undo(output);
     remove_file(&output->temporary);
+    drop_guards(output);
     free(output->path);
     *output = (run_output){0};
 }

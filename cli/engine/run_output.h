@@ -14,8 +14,14 @@ typedef struct {
     stream_mark stays; /* everything before it is kept */
     bool kept;         /* something is */
     bool active;       /* the file is ours to undo */
-    uint64_t before;   /* bytes that others had written there already */
+    int guards[2];     /* locks on the temporary file and the previous one */
+    unsigned guard_count;
+    uint64_t before; /* bytes that others had written there already */
 } run_output;
+
+/* Would an output of this name be a file of its own? Not a pipe, a device or the name of an open
+ * descriptor; NULL is standard output. */
+bool run_output_is_file(const char *path);
 
 /* Open it. With `resume` an existing file is cut back to that point and
  * continued. 0, or EXIT_TROUBLE after a message. */

@@ -29,7 +29,7 @@ done
 # every option of --help is in the man page, the completions, and the parser knows it
 run help dedup; cp out all
 grep -oE '^ +(-., )?--[a-z-]+' all | grep -oE -- '--[a-z-]+' | sort -u >names
-is options-listed 34 "$(wc -l <names)"
+is options-listed 37 "$(wc -l <names)"
 for shell in bash zsh fish; do
   run help --completion $shell; cp out "c.$shell"
   missing=; while read -r n; do grep -qE -- "(--|-l )${n#--}" "c.$shell" || missing+=" $n"; done <names
@@ -61,8 +61,8 @@ run help weir; sed -n '/^SEE ALSO/,$p' out >also
 sed -n '/^COMMANDS/,/^OPTIONS/s/^    \([a-z][a-z]*\) .*/weir-\1(1)/p' out | sort >commands
 grep -o 'weir-[a-z]*(1)' also | sort >led; same see-also commands led
 # the man pages in the tree are those that this program prints; REFRESH=1 rewrites them
-for p in weir dedup count pairs plan inspect merge lab help filters; do
-  case $p in weir) f=weir.1;; filters) f=weir-filters.7;; *) f=weir-$p.1;; esac
+for p in weir dedup count pairs plan inspect merge lab help filters sketches; do
+  case $p in weir) f=weir.1;; filters|sketches) f=weir-$p.7;; *) f=weir-$p.1;; esac
   run help --man $p
   [[ -n ${REFRESH-} ]] && cp out "$root/docs/man/$f"
   if cmp -s out "$root/docs/man/$f"; then ok "man-$f-fresh"

@@ -113,6 +113,15 @@ double weir__reservoir_fpr(double i, double s, double k) {
     return pow(weir__reservoir_fill(i, s), k);
 }
 
+double weir__reservoir_printed_fpr(double m, double s, double k, double universe) {
+    double late = 1 - k * s / m, early = pow((1 - exp(-1)) * s / m, k);
+    return exp(m * log1p(-1 / universe)) * (late + early);
+}
+
+double weir__reservoir_printed_fnr(double m, double s, double k, double universe) {
+    return k * (m - s) / (universe * m) + s * k / (universe * m);
+}
+
 /* Keys that are drawn of those from+1 .. to. */
 static double insertions(double from, double to, double s) {
     double early = fmax(0, fmin(to, s) - from);

@@ -26,6 +26,12 @@ double weir__reservoir_fpr(double i, double s, double k);
  * came by, on a stream of keys drawn uniformly out of `universe`. */
 double weir__reservoir_fnr(double i, double s, double k, double universe);
 
+/* As printed, for comparison; docs/filters/reservoir.md tells where they part from what a filter
+ * does. Equation 5.7: the chance that key m+1 is new and called SEEN. Equations 5.14 and 5.16 added
+ * up: the bound on the chance that it came by and is called NEW, which 5.17 rounds to k/U. */
+double weir__reservoir_printed_fpr(double m, double s, double k, double universe);
+double weir__reservoir_printed_fnr(double m, double s, double k, double universe);
+
 /* Both for layout=block. */
 double weir__reservoir_line_fpr(double i, double lines, double k);
 double weir__reservoir_line_fnr(double i, double lines, double k, double universe);

@@ -204,6 +204,58 @@ static void test_equations(void **state) {
 }
 
 /* One step, many times: 5.22 and 5.24. */
+/* The printed equations beside ours, both as chances over all keys, on uniform streams: at 16 s
+ * records 5.7 lets nearly every new key be called seen, and 5.17 says that next to none is
+ * forgotten. */
+static void test_printed_equations(void **state) {
+    (void)state;
+    const double s = 8192, k = 3, universe = 65536, m = 16 * s;
+    double unique = exp(m * log1p(-1 / universe));
+    double ours_fpr = unique * weir__reservoir_fpr(m, s, k);
+    double ours_fnr = (1 - unique) * weir__reservoir_fnr(m, s, k, universe);
+    double printed_fpr = weir__reservoir_printed_fpr(m, s, k, universe);
+    double printed_fnr = weir__reservoir_printed_fnr(m, s, k, universe);
+    double came = 0, false_new = 0, fresh = 0, false_seen = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        char spec[96];
+        snprintf(spec, sizeof spec, "reservoir:memory=3K,k=3,pstar=0.01%%,seed=%llu",
+                 (unsigned long long)seed);
+        weir_filter *f = make_filter(spec);
+        unsigned char *known = calloc((size_t)universe, 1);
+        for (uint64_t i = 0; i < (uint64_t)(1.05 * m); i++) {
+            uint64_t key = test_word(seed, i) % (uint64_t)universe;
+            bool seen = offer_hash(f, test_word(99, key)), was = known[key];
+            known[key] = 1;
+            if (i < (uint64_t)(0.95 * m)) continue;
+            came += was, fresh += !was;
+            false_new += was && !seen, false_seen += !was && seen;
+        }
+        free(known);
+        weir_filter_free(f);
+    }
+    double all = came + fresh;
+    printf("# at 16 s: called seen though new %.4f, ours %.4f, eq. 5.7 %.4f; called new though it "
+           "came %.4f, ours %.4f, eq. 5.14-5.17 %.6f\n",
+           false_seen / all, ours_fpr, printed_fpr, false_new / all, ours_fnr, printed_fnr);
+    assert_true(fabs(false_seen / all - ours_fpr) < 0.1 * ours_fpr + 0.002);
+    assert_true(fabs(false_new / all - ours_fnr) < 0.1 * ours_fnr);
+    assert_true(printed_fpr > 3 * false_seen / all);
+    assert_true(printed_fnr < 0.01 * false_new / all);
+}
+
+/* In parallel: slices of the stream by key, each with its own reservoir, forget as one does. */
+static void test_parallel(void **state) {
+    (void)state;
+    double one_fnr, one_fpr, four_fnr, four_fpr;
+    measure("reservoir:memory=16K,fpr=10%,seed=1", 400000, 100000, &one_fnr, &one_fpr);
+    measure("horizontal:slices=4,of=(reservoir),memory=16K,fpr=10%,seed=1", 400000, 100000,
+            &four_fnr, &four_fpr);
+    printf("# one reservoir: FNR %.4f, FPR %.4f; four: %.4f, %.4f\n", one_fnr, one_fpr, four_fnr,
+           four_fpr);
+    assert_true(one_fnr > 0.1 && fabs(four_fnr - one_fnr) < 0.05 * one_fnr);
+    assert_true(fabs(four_fpr - one_fpr) < 0.1 * one_fpr + 0.002);
+}
+
 static void test_one_step(void **state) {
     (void)state;
     for (int drawn = 1; drawn <= 4; drawn++) {
@@ -386,6 +438,8 @@ int main(void) {
         cmocka_unit_test(test_twin),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_equations),
+        cmocka_unit_test(test_printed_equations),
+        cmocka_unit_test(test_parallel),
         cmocka_unit_test(test_one_step),
         cmocka_unit_test(test_rates_along_a_stream),
         cmocka_unit_test(test_bound),

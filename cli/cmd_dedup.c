@@ -29,6 +29,7 @@ enum {
     D_STATE,
     D_SAVE_EVERY,
     D_RESUME,
+    D_INCOMPLETE,
     D_AUDIT,
     D_STATS,
     D_EXIT_CODE
@@ -126,6 +127,12 @@ static const opt_entry dedup_table[] = {
      "was never stopped. If there is nothing to continue the run begins at the start; if the run "
      "had finished, only what was added to its last file is read."},
 
+    {D_INCOMPLETE, "incomplete", 0, OPT_VALUE, "WHAT", "hold|judge", "hold", G_STATE, false,
+     "A last record without its end: `hold` or `judge`.",
+     "With `--state` a file that is read may still grow, and its last line may be half written. "
+     "It is held back, neither judged nor written, and read by a later run with `--resume`. "
+     "`judge` takes it as it is. Without `--state`, and from pipes, it always is."},
+
     {D_AUDIT, "audit", 0, OPT_OPTIONAL, "1/N", NULL, "1/64", G_REPORT, true,
      "Measure the errors on one key in N.",
      "Keeps the exact truth for a sample of the keys (in at most 4M) and reports with the totals "
@@ -177,6 +184,9 @@ static int set_running(dedup_settings *s, int id, const char *value) {
         break;
     case D_SAVE_EVERY:
         return value_span("--save-every", value, 1000000, &s->save_every);
+    case D_INCOMPLETE:
+        s->judge_last = !strcmp(value, "judge");
+        break;
     case D_RESUME:
         s->resume = true;
         break;

@@ -38,6 +38,7 @@ typedef struct {
     const char *state;  /* or NULL */
     int64_t save_every; /* nanoseconds */
     bool resume;
+    bool judge_last; /* a last record without its end is judged, though the input may grow */
 
     bool audit;
     uint64_t audit_one_in;

@@ -358,6 +358,7 @@ static int open_streams(dedup *d) {
     const dedup_settings *s = d->settings;
     stream_options in = s->from.in;
     in.filter = d->filter;
+    in.hold_last = s->state && !s->judge_last;
     if (d->resumed) in.start = d->point.position;
     int code = engine_open(&d->engine, &in, s->from.files, s->from.file_count);
     if (code != EXIT_DONE) return code;
@@ -447,11 +448,22 @@ static void release(dedup *d) {
     free(d->producers);
 }
 
+static void say_held(const dedup *d) {
+    stream_progress p;
+    char size[32];
+    stream_get_progress(d->engine.reader, &p);
+    if (p.held)
+        cli_warn("a last record without its end, %s, is held back until the input has grown; "
+                 "--incomplete judge takes it as it is",
+                 report_size(size, p.held));
+}
+
 /* Read all, then say what a person should know. */
 static engine_outcome run_to_end(dedup *d) {
     uint64_t bytes_out = 0;
     engine_outcome how = engine_run(&d->engine);
     progress_clear();
+    if (how == ENGINE_ALL_READ) say_held(d);
     if (how == ENGINE_ALL_READ) dedup_watch_end(&d->watch, d->filter, &d->point.counts);
     how = engine_conclude(&d->engine, how, &bytes_out);
     if (how == ENGINE_ALL_READ || how == ENGINE_STOPPED) print_stats(d, bytes_out);

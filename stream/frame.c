@@ -202,6 +202,10 @@ static bool is_crowded(const stream_framer *f, const stream_block *block) {
 static void cut_last(stream_framer *f, stream_block *block) {
     uint32_t left = block->end - block->ends[block->count];
     if (left == 0) return;
+    if (f->options->hold_last && stream__source_is_regular(f->source)) {
+        if (!block->count) atomic_fetch_add_explicit(&f->held, left, memory_order_relaxed);
+        return;
+    }
     if (!has_terminator(f->options->format)) {
         record_failure(f, block, block->count, "is cut short: the file ends after %u of its bytes",
                        (unsigned)left);

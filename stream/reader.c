@@ -326,6 +326,7 @@ void stream_get_progress(const stream_reader *r, stream_progress *p) {
     p->raw_total = r->raw_total;
     p->records = atomic_load_explicit(&r->records, memory_order_relaxed);
     p->bytes = atomic_load_explicit(&r->bytes, memory_order_relaxed);
+    p->held = atomic_load_explicit(&r->framer.held, memory_order_relaxed);
 }
 
 /* ------------------------------------------------------------------------

@@ -376,6 +376,8 @@ failed:
     return STREAM_FAILED;
 }
 
+bool stream__source_is_regular(const stream_source *s) { return s->regular; }
+
 void stream__source_close(stream_source *s) {
     if (!s) return;
     if (s->kind == KIND_GZIP) inflateEnd(&s->gzip);

@@ -207,6 +207,8 @@ typedef struct {
     unsigned threads;      /* in all, the caller's included; default 1, more than 8 are as 8 */
     unsigned consumers;    /* of these, so many take batches: stream_take(); default 1 */
     stream_position start; /* where to begin: for resuming; default the beginning */
+    bool hold_last;        /* regular files may grow: do not deliver a last record without its
+                            * end; stream_progress.held counts its bytes */
     size_t block_size;     /* bytes read at once; 0: the measured best. Tests use tiny ones */
 } stream_options;
 
@@ -308,6 +310,7 @@ typedef struct {
                          * lies before options.start is not subtracted from either */
     uint64_t records;   /* delivered in batches */
     uint64_t bytes;     /* of these, decompressed */
+    uint64_t held;      /* bytes of last records held back by options.hold_last */
 } stream_progress;
 
 void stream_get_progress(const stream_reader *reader, stream_progress *progress);

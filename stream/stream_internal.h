@@ -119,6 +119,7 @@ typedef struct {
 stream_status stream__source_open(stream_source **out, const char *name, bool plain,
                                   source_control *control, stream_error *err);
 void stream__source_close(stream_source *source);
+bool stream__source_is_regular(const stream_source *source);
 
 /* Read up to `room` bytes, at least one unless the status says otherwise. If nothing is
  * there: timeout_ms as in stream_next(). */
@@ -416,7 +417,8 @@ typedef struct {
     bool filling;                /* a block was left unfinished: go on with it */
     unsigned char *first_header; /* the first file's header row, without terminator */
     size_t first_header_length;
-    bool pending_failure; /* deliver what there is, then fail with: */
+    _Atomic uint64_t held; /* bytes of last records held back */
+    bool pending_failure;  /* deliver what there is, then fail with: */
     stream_error failure;
 } stream_framer;
 

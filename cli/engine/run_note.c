@@ -11,7 +11,7 @@
  * Inputs are recognised by name, size and hashes of their first and last 4096 bytes.
  * Files that were read to the end must be unchanged; the one that was being
  * read, and those after it, may have grown, unless a record without an end was
- * read there: nobody knows whether what was added belongs to it.
+ * judged there (--incomplete judge): nobody knows whether what was added belongs to it.
  */
 #include "run_note.h"
 

@@ -49,6 +49,18 @@ only_files leftovers k in out .out.weir-Abc1234 .other.weir-Abc123
 touch k/.out.weir-Abc123; exec 9<k/.out.weir-Abc123; flock 9; run dedup -o k/out k/in
 is leftover-in-use yes "$([[ -e k/.out.weir-Abc123 ]] && echo yes)"; exec 9<&-
 
+# --- a line that is half written is held back, and read when it has its end
+printf 'a\nb\nc1' >grow; run dedup --resume --state g.weir -o g.out grow
+is held $'a\nb' "$(cat g.out)"
+is held-said 1 "$(grep -c 'without its end, 2 bytes, is held back' err)"
+printf '23\na\nd' >>grow; run dedup --resume --state g.weir -o g.out grow
+is held-then-read $'a\nb\nc123' "$(cat g.out)"
+printf '4\n' >>grow; run dedup --resume --state g.weir -o g.out grow
+is held-again $'a\nb\nc123\nd4' "$(cat g.out)"; is held-no-more '' "$(cat err)"
+printf 'a\nb' >grow; run dedup --incomplete judge --state h.weir -o h.out grow
+is held-judged $'a\nb' "$(cat h.out)"
+gives unheld 'a\nb' dedup grow
+
 # --- metrics
 printf 'a\nb\na\nc\n' >in
 run dedup --metrics m.prom --audit=1/1 -o o.txt in

@@ -13,7 +13,7 @@ run dedup "${small[@]}" --filter bloom --state b.weir other
 mkfifo pipe
 trouble merge-to-pipe "merge: cannot write 'pipe': it is not a regular file" merge -o pipe a.weir b.weir
 if [[ -p pipe ]]; then ok pipe-is-still-there; else no pipe-is-still-there "it was replaced"; fi
-trouble state-is-a-pipe "dedup: 'pipe' is not a regular file" dedup --state pipe in
+trouble state-is-a-pipe "dedup: the state 'pipe' is a pipe or device; it must be a file" dedup --state pipe in
 trouble inspect-a-device "inspect: '/dev/null' is not a regular file" inspect /dev/null
 
 run dedup "${small[@]}" --filter bloom --format csv --key 1 --state c.weir in

@@ -12,7 +12,9 @@
  *            by place. With lost sites: src/slice/loss.h.
  * Lost sites on-lost=new calls a key NEW if any of its places is lost, seen counts
  *            lost places as on. live=x lies between: SEEN if all places that live
- *            are on and at least x live (x = 0 is seen, x = k is new).
+ *            are on and at least x live (x = 0 is seen, x = k is new). rule=letter is the
+ *            heuristic as printed: SEEN if at least x places are on at sites that live,
+ *            whatever the others show, lost or not.
  * Messages   one to each site asked. test-then-set asks first and then, if the key
  *            is NEW, sends the places to set; test-and-set does both in one message,
  *            which timers do not allow, since a repeat must not renew them.
@@ -30,7 +32,7 @@
 #include "slice/loss.h"
 #include "slice/nest.h"
 
-enum { OPT_SLICES = WEIR__OPT_OWN, OPT_OF, OPT_PROBE, OPT_PRIMITIVE, OPT_LIVE, OPT_LOST };
+enum { OPT_SLICES = WEIR__OPT_OWN, OPT_OF, OPT_PROBE, OPT_PRIMITIVE, OPT_LIVE, OPT_RULE, OPT_LOST };
 #define SLICES_MOST 1024
 #define K_MOST 64
 #define CHUNK 64 /* keys whose places are fetched ahead */
@@ -44,7 +46,7 @@ typedef struct {
     uint64_t all;     /* places of the whole */
     size_t slices;
     double place_bytes; /* of a place in a message */
-    bool pipeline, at_once;
+    bool pipeline, at_once, letter;
     weir__on_lost on_lost;
     weir__site *sites;         /* of each slice: a range of the whole */
     weir__site_counts *counts; /* of each slice */
@@ -56,7 +58,7 @@ typedef struct {
     const uint64_t *places;
     uint16_t slices[K_MOST]; /* of each place */
     uint64_t asked;          /* bit j: the site of place j was asked */
-    unsigned live;           /* places that answered */
+    unsigned live, on;       /* places that answered; of these on (rule=letter) */
     bool off;                /* one of them is off */
     uint64_t messages, positions;
     weir__site_counts *counts; /* of this thread, added to the filter's later */
@@ -86,8 +88,14 @@ static void ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool
         q->asked |= UINT64_C(1) << i;
         places[count++] = q->places[i];
     }
-    weir__answer answer = set ? site->kind->set_places(site, places, count, &all_on)
-                              : site->kind->test_places(site, places, count, &all_on);
+    weir__answer answer = WEIR__ANSWER;
+    for (unsigned i = 0, n = f->letter ? 1 : count; i < count && answer == WEIR__ANSWER; i += n) {
+        bool on = true;
+        answer = set ? site->kind->set_places(site, places + i, n, &on)
+                     : site->kind->test_places(site, places + i, n, &on);
+        all_on &= on;
+        q->on += test && on && answer == WEIR__ANSWER;
+    }
     if (answer != WEIR__ANSWER) return;
     q->messages++;
     q->positions += count;
@@ -104,7 +112,7 @@ static void ask_all(vertical_filter *f, inquiry *q, bool offering) {
     bool set = offering && f->at_once;
     for (unsigned j = 0; j < f->k; j++) {
         if (q->asked >> j & 1) continue;
-        bool decided = f->pipeline && q->off;
+        bool decided = f->pipeline && (f->letter ? q->on >= f->live : q->off);
         if (decided && !set) return;
         ask_site(f, q, j, !decided, set);
     }
@@ -119,7 +127,7 @@ static void set_all(vertical_filter *f, inquiry *q) {
 static void start_inquiry(inquiry *q, const uint64_t *places) {
     q->places = places;
     q->asked = 0;
-    q->live = 0;
+    q->live = q->on = 0;
     q->off = false;
 }
 
@@ -135,7 +143,7 @@ static void add_counts(vertical_filter *f, const inquiry *q, size_t keys) {
 static bool judge(vertical_filter *f, inquiry *q, bool offering) {
     for (unsigned j = 0; j < f->k; j++) q->slices[j] = (uint16_t)slice_of(f, q->places[j]);
     ask_all(f, q, offering);
-    bool seen = !q->off && q->live >= f->live;
+    bool seen = f->letter ? q->on >= f->live : !q->off && q->live >= f->live;
     if (seen || !offering) return seen;
     if (!f->at_once) set_all(f, q);
     if (q->off) f->places->took_key(f->whole); /* else it is NEW for want of sites alone */
@@ -268,6 +276,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     f->slices = weir__opt_whole(filter, OPT_SLICES);
     f->pipeline = weir__opt_whole(filter, OPT_PROBE) == 1;
     f->at_once = weir__opt_whole(filter, OPT_PRIMITIVE) == 1;
+    f->letter = weir__opt_whole(filter, OPT_RULE) == 1;
     f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
     f->nest.by_places = true;
     weir_status status = weir__nest_make(&f->nest, filter, 1, OPT_OF, -1, 1, 2 * f->slices, err);
@@ -368,6 +377,8 @@ static const weir_option options[] = {
      "set the places of a new key when all were tested, or as they are tested"},
     {"live", WEIR_OPT_COUNT, 0, K_MOST, NULL, NULL,
      "a key with lost places is SEEN if all others are on and at least so many live"},
+    {"rule", WEIR_OPT_CHOICE, 0, 0, "all|letter", "all",
+     "what 'live' counts: places that live, all of them on; or, as printed, places that are on"},
     WEIR__LOST_OPTION,
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };

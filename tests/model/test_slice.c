@@ -724,8 +724,40 @@ static int clean_up(void **state) {
     return 0;
 }
 
+static bool one_key(weir_filter *f, uint64_t hash, bool offering) {
+    uint64_t verdict;
+    weir_batch batch = {.count = 1, .hashes = &hash};
+    return offering ? weir_filter_offer_batch(f, &batch, &verdict) == 1
+                    : weir_filter_test_batch(f, &batch, &verdict) == 1;
+}
+
+/* rule=letter: with live=k it is the filter itself while no site is lost; with live=1 a key is
+ * SEEN as soon as one of its places is on, so a filled filter calls far more new keys seen. */
+static void letter_counts_places_that_are_on(void **state) {
+    (void)state;
+    weir_filter *all = make_filter("vertical:memory=8K,fpr=5%,seed=1,slices=8,of=(bloom:k=4)");
+    weir_filter *same =
+        make_filter("vertical:memory=8K,fpr=5%,seed=1,slices=8,of=(bloom:k=4),rule=letter,live=4");
+    weir_filter *any =
+        make_filter("vertical:memory=8K,fpr=5%,seed=1,slices=8,of=(bloom:k=4),rule=letter,live=1");
+    unsigned seen_all = 0, seen_any = 0;
+    for (uint64_t i = 0; i < 4000; i++) {
+        bool expected = one_key(all, test_word(1, i), true);
+        assert_int_equal(one_key(same, test_word(1, i), true), expected);
+        seen_all += expected;
+        seen_any += one_key(any, test_word(1, i), true);
+    }
+    assert_true(seen_any > 10 * (seen_all + 1));
+    assert_int_equal(weir_filter_set_site(same, 0, WEIR_SITE_LOST, NULL), WEIR_OK);
+    unsigned lost = 0;
+    for (uint64_t i = 0; i < 4000; i++) lost += !one_key(same, test_word(1, i), false);
+    assert_true(lost > 4000 * (1 - pow(7.0 / 8, 4)) * 0.8);
+    weir_filter_free(all), weir_filter_free(same), weir_filter_free(any);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(letter_counts_places_that_are_on),
         cmocka_unit_test(horizontal_is_its_slices_one_after_the_other),
         cmocka_unit_test(a_batch_is_its_keys_one_by_one),
         cmocka_unit_test(slices_grow_on_their_own),

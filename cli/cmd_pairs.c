@@ -33,6 +33,10 @@ enum {
     P_TMP,
     P_SAVE,
     P_LIST,
+    P_METHOD,
+    P_ERROR,
+    P_CONFIDENCE,
+    P_CSV,
     P_JSON,
     P_PLOT,
     P_ORDERED
@@ -78,7 +82,8 @@ static const opt_entry pairs_table[] = {
      "`--jaccard` and `--cosine`; else 1, for cosine 8."},
 
     {P_THRESHOLD, "threshold", 's', OPT_VALUE, "N", NULL, "two thirds", G_HOW, true,
-     "Count pairs that agree in N values or more.", NULL},
+     "Count pairs that agree in N values or more.",
+     "With 0 the report has a row of pairs that agree in nothing, too."},
     {P_JACCARD, "jaccard", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, true,
      "Choose threshold and group for texts of this Jaccard similarity.",
      "Such as 0.8. More similar pairs are then counted in most cases, less similar ones in few; "
@@ -96,6 +101,18 @@ static const opt_entry pairs_table[] = {
      "`--online=width=65536,depth=5`, or `--online=error=1%` to plan the width so that the size of "
      "each stream is off by so much. For streams too long to keep: the answer is good when "
      "similar pairs are at least about as many as records."},
+    {P_METHOD, "method", 0, OPT_VALUE, "HOW", "offline|online|sample", "offline", G_HOW, false,
+     "`offline`, `online` or `sample`.",
+     "= offline\nkeeps super-values\n\n"
+     "= online\nkeeps sketches of them, as `--online` does\n\n"
+     "= sample\ncompares the pairs of 1,024 random records and scales up: for comparison, and "
+     "better where similar pairs are many"},
+    {P_ERROR, "error", 0, OPT_VALUE, "SHARE", NULL, NULL, G_HOW, false,
+     "Choose `--sample` and `--repeats` for this error.",
+     "Of the share of all pairs that are similar, by theorems 8 and 10 of Deng's thesis: off by "
+     "more than SHARE with a chance of at most 1 - `--confidence`. The records are counted first."},
+    {P_CONFIDENCE, "confidence", 0, OPT_VALUE, "SHARE", NULL, "95%", G_HOW, false,
+     "The chance that `--error` holds.", NULL},
     {P_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "256M", G_HOW, false,
      "Memory for super-values; what does not fit is sorted on disk.", NULL},
     {P_SIGNATURES, "signatures", 0, OPT_VALUE, "N", NULL, "5 if they fit 64 values", G_HOW, false,
@@ -125,9 +142,15 @@ static const opt_entry pairs_table[] = {
      "types, equal no others."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
-     "Found by super-values that they share, and compared. The files are read a second time. "
+     "Found by super-values that they share, and compared. The files are read a second time; what "
+     "can be read only once, such as a pipe, is kept in a temporary file. With their similarity: "
+     "the share of values that agree, of texts as their values speak for it. "
      "Records are numbered as they stand in their file, from 1; a header counts, and so does what "
      "is left out."},
+    {P_CSV, "csv", 0, OPT_FLAG, NULL, NULL, NULL, G_ANSWER, false,
+     "Print the pairs of `--list` as rows of CSV, and nothing else.",
+     "The columns are `agree`, `similarity`, `record_a`, `record_b`, `file_a`, `file_b`, `text_a` "
+     "and `text_b`."},
     {P_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, G_ANSWER, false,
      "Print one object on one line.", NULL},
     {P_PLOT, "plot", 0, OPT_VALUE, "FILE", NULL, NULL, G_ANSWER, false,
@@ -292,11 +315,22 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
     case P_JSON:
         s->json = true;
         break;
+    case P_CSV:
+        s->csv = true;
+        break;
+    case P_METHOD:
+        s->sampled = !strcmp(value, "sample");
+        w->is_online |= !strcmp(value, "online");
+        break;
+    case P_ERROR:
+        return value_rate("--error", value, &s->error);
+    case P_CONFIDENCE:
+        return value_rate("--confidence", value, &s->confidence);
     case P_SEED:
         s->seeded = true;
         return value_seed("--seed", value, &s->seed);
     case P_LIST:
-        return value_number("--list", value, 1, 1000, false, &s->list);
+        return value_number("--list", value, 1, 10000, false, &s->list);
     case P_TMP:
         s->folder = value;
         return value_folder("--tmp", value);
@@ -434,7 +468,9 @@ static int resolve_threshold(pairs_settings *s, const pairs_words *w) {
         group = s->group;
     }
     if (w->threshold)
-        code = value_number("--threshold", w->threshold, 1, PAIRS_COLUMNS_MOST, false, &threshold);
+        code = value_number("--threshold", w->threshold, 0, PAIRS_COLUMNS_MOST, false, &threshold);
+    s->with_none = w->threshold && threshold == 0;
+    if (s->with_none) threshold = 1;
     if (code == EXIT_DONE && w->group)
         code = value_number("--group", w->group, 1, 64, false, &group);
     if (code == EXIT_DONE && s->columns && threshold > s->columns)
@@ -557,10 +593,19 @@ static int check_together(const pairs_settings *s, const pairs_words *w) {
         return cli_error("--online takes width=W,depth=D or error=RATE, such as "
                          "--online=error=1%%, not '%s'",
                          w->online);
-    for (size_t i = 0; s->list && i < s->in.file_count; i++)
-        if (pairs_reads_once(s->in.files[i]))
-            return cli_error("--list reads the files twice; '%s' can be read only once",
-                             s->in.files[i]);
+    if (s->csv && !s->list) return cli_error("--csv goes with --list");
+    if (s->csv && s->json) return cli_error("give --json or --csv, not both");
+    if (s->confidence > 0 && !(s->error > 0)) return cli_error("--confidence goes with --error");
+    if (s->error > 0 && (w->sample || w->repeats || w->signatures || s->exact || s->sampled))
+        return cli_error("--error chooses --sample and --repeats; leave out one");
+    if (s->error > 0 && w->text)
+        return cli_error("--error goes with --columns and --set; of texts it would leave out the "
+                         "choice of hashes, which --signatures covers");
+    if (s->error > 0 && (s->question == ASK_SEARCH || are_summaries(s)))
+        return cli_error("--error goes with records that are still to be read");
+    if (s->sampled && (s->exact || w->is_online || s->list || s->save))
+        return cli_error("--method sample keeps a sample alone; leave out --exact, --online, "
+                         "--list and --save");
     return EXIT_DONE;
 }
 

@@ -75,7 +75,7 @@ static size_t gather(saved_side sides[2], changed_key *keys) {
         for (size_t k = 0; k < sides[i].items.found; k++)
             keys[n++] = (changed_key){.item = &sides[i].items.items[k],
                                       .hash = sides[i].items.items[k].hash};
-    if (!n) return 0;
+    if (!n || !keys) return 0;
     qsort(keys, n, sizeof *keys, by_hash);
     keys[kept++] = keys[0];
     for (size_t i = 1; i < n; i++)
@@ -165,13 +165,14 @@ int count_changes(const count_settings *s) {
         code = cli_error("'%s' and '%s' were made with different seeds, so their keys do not "
                          "compare; make both with the same --seed",
                          s->changes, s->with);
-    if (code == EXIT_DONE) {
+    if (code == EXIT_DONE)
         keys = calloc(sides[0].items.found + sides[1].items.found + 1, sizeof *keys);
-        if (!keys) code = cli_error("out of memory");
+    if (code == EXIT_DONE && !keys) code = cli_error("out of memory");
+    if (keys) {
+        n = gather(sides, keys);
+        code = estimate_changes(sides, keys, n);
     }
-    if (code == EXIT_DONE) n = gather(sides, keys);
-    if (code == EXIT_DONE) code = estimate_changes(sides, keys, n);
-    if (code == EXIT_DONE) code = print_changes(s, sides, keys, n);
+    if (keys && code == EXIT_DONE) code = print_changes(s, sides, keys, n);
     free(keys);
     free_side(&sides[0]);
     free_side(&sides[1]);

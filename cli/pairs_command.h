@@ -49,7 +49,10 @@ typedef struct {
     bool formatted, split_given; /* --format, --split were given */
     bool seeded;                 /* --seed was given */
     uint64_t seed;
-    bool exact, ordered, json;
+    bool exact, ordered, json, csv;
+    bool sampled;             /* --method sample: by the pairs of a random sample */
+    bool with_none;           /* --threshold 0: also the pairs that agree in nothing */
+    double error, confidence; /* of theorems 8 and 10; 0: not asked for */
     const char *save, *plot, *folder;
     uint64_t list;
     char *note; /* what pairs_apply_note() keeps; else NULL */
@@ -126,6 +129,7 @@ typedef struct {
     const char *file[2];
     char *text[2];
     unsigned agree;
+    double similarity; /* 0 to 1; of texts as their values speak for it */
 } pairs_example;
 
 typedef struct {

@@ -55,10 +55,10 @@ static int remember(finder *f, meeting *m, const accepted *records, size_t i) {
         who->record = records->batch->first_record + place;
         who->file = records->batch->file;
         who->side = f->side;
-        who->row = malloc(f->columns * sizeof *who->row);
+        who->row = malloc(f->width * sizeof *who->row);
         who->text = record_text(records->batch, place);
         if (!who->row || !who->text) return cli_error("out of memory");
-        memcpy(who->row, records->rows + i * f->width, f->columns * sizeof *who->row);
+        memcpy(who->row, records->rows + i * f->width, f->width * sizeof *who->row);
         break;
     }
     return EXIT_DONE;
@@ -85,14 +85,16 @@ static bool is_known(const pairs_examples *e, uint64_t a, uint64_t b) {
     return false;
 }
 
-static void add_example(pairs_examples *out, person *a, person *b, unsigned agree) {
+static void add_example(pairs_examples *out, person *a, person *b, unsigned agree,
+                        double similarity) {
     pairs_example *e = &out->list[out->count];
     if (is_known(out, a->number, b->number)) return;
     *e = (pairs_example){.number = {a->number, b->number},
                          .record = {a->record, b->record},
                          .file = {a->file, b->file},
                          .text = {strdup(a->text), strdup(b->text)},
-                         .agree = agree};
+                         .agree = agree,
+                         .similarity = similarity};
     if (e->text[0] && e->text[1]) out->count++;
     else free(e->text[0]), free(e->text[1]);
 }
@@ -105,7 +107,8 @@ static void choose_from(const finder *f, meeting *m, const pairs_settings *s, un
             person *a = &m->who[x], *b = &m->who[y];
             if (!a->row || !b->row || (f->join && a->side == b->side)) continue;
             unsigned agree = weir_rows_agree(a->row, b->row, f->columns, s->rows.from == FROM_SET);
-            if (agree == k) add_example(out, a, b, agree);
+            if (agree == k)
+                add_example(out, a, b, agree, weir_pairs_similarity(f->pairs, a->row, b->row));
         }
 }
 

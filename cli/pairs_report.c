@@ -9,6 +9,7 @@
  *
  *     about 950 thousand of 20 billion pairs share 4 or more of 6 fields; 0.0047%
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "report.h"
 
 enum { BAR_MOST = 24 };
+#define WHOLE UINT_MAX /* the last row, in place of a number of values */
 
 /* "1.7 million": three digits and a word. */
 static char *in_words(char *buffer, double n) {
@@ -63,7 +65,7 @@ static double all_pairs(const pairs_settings *s, const weir_pairs_answer *a) {
 
 static line make_line(const pairs_settings *s, const weir_pairs_answer *a, unsigned k) {
     line l;
-    bool total = k < a->threshold; /* the last row */
+    bool total = k == WHOLE;
     double deviation = total ? a->similar_deviation : a->deviation[k];
     double count = total ? a->similar : a->count[k];
     bool self = total || k == a->columns;
@@ -100,11 +102,11 @@ static void print_table(const pairs_settings *s, const weir_pairs_answer *a) {
         if (make_line(s, a, k).count > most) most = make_line(s, a, k).count;
     printf("\n  %-12s %9s %10s %10s %12s\n", "agree in", s->ordered ? "ordered" : "pairs",
            s->exact ? "from" : "95% from", "to", "share");
-    for (unsigned k = a->columns; k >= a->threshold; k--) {
+    for (unsigned k = a->columns + 1; k-- > a->threshold;) {
         line l = make_line(s, a, k);
         print_line(&l, all, most, true);
     }
-    line total = make_line(s, a, 0);
+    line total = make_line(s, a, WHOLE);
     print_line(&total, all, most, false);
 }
 
@@ -125,7 +127,7 @@ static const char *things(const pairs_settings *s) {
 /* The sentence that says what it means. */
 static void print_sentence(const pairs_settings *s, const weir_pairs_answer *a) {
     char count[32], all[32], share[32];
-    line l = make_line(s, a, 0);
+    line l = make_line(s, a, WHOLE);
     double pairs = all_pairs(s, a);
     printf("\n%s%s of %s %s share %u or more of %u %s; %s\n", s->exact ? "" : "about ",
            in_words(count, l.count), in_words(all, pairs), s->ordered ? "ordered pairs" : "pairs",
@@ -198,8 +200,9 @@ static void json_examples(const pairs_examples *e) {
     printf(",\"examples\":[");
     for (size_t i = 0; i < e->count; i++) {
         const pairs_example *x = &e->list[i];
-        printf("%s{\"agree\":%u,\"records\":[%llu,%llu],\"files\":[", i ? "," : "", x->agree,
-               (unsigned long long)x->record[0], (unsigned long long)x->record[1]);
+        printf("%s{\"agree\":%u,\"similarity\":%.4g,\"records\":[%llu,%llu],\"files\":[",
+               i ? "," : "", x->agree, x->similarity, (unsigned long long)x->record[0],
+               (unsigned long long)x->record[1]);
         report_json_string(stdout, x->file[0]);
         putchar(',');
         report_json_string(stdout, x->file[1]);
@@ -210,6 +213,34 @@ static void json_examples(const pairs_examples *e) {
         printf("]}");
     }
     putchar(']');
+}
+
+static void csv_field(const char *text) {
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, stdout);
+        return;
+    }
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"') putchar('"');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void print_csv(const pairs_examples *e) {
+    puts("agree,similarity,record_a,record_b,file_a,file_b,text_a,text_b");
+    for (size_t i = 0; i < e->count; i++) {
+        const pairs_example *x = &e->list[i];
+        printf("%u,%.4g,%llu,%llu", x->agree, x->similarity, (unsigned long long)x->record[0],
+               (unsigned long long)x->record[1]);
+        const char *const words[] = {x->file[0], x->file[1], x->text[0], x->text[1]};
+        for (size_t k = 0; k < 4; k++) {
+            putchar(',');
+            csv_field(words[k]);
+        }
+        putchar('\n');
+    }
 }
 
 static void json_number(const char *name, double value) {
@@ -228,7 +259,7 @@ static void json_counts(const pairs_settings *s, const weir_pairs_answer *a) {
         json_number("high", l.high);
         putchar('}');
     }
-    line total = make_line(s, a, 0);
+    line total = make_line(s, a, WHOLE);
     printf("]");
     json_number("similar", ordered(s, a, a->similar, true));
     json_number("deviation", a->similar_deviation * (s->ordered ? 2 : 1));
@@ -250,6 +281,7 @@ static void print_json(const pairs_settings *s, const weir_pairs *pairs, const w
     report_json_string(stdout, s->exact ? s->spec : spec);
     printf(",\"method\":\"%s\",\"records\":[%llu,%llu],\"dropped\":%llu",
            s->exact      ? "exact"
+           : s->sampled  ? "sample"
            : info.online ? "online"
                          : "offline",
            (unsigned long long)a->records[0], (unsigned long long)a->records[1], left_out);
@@ -291,7 +323,9 @@ static int draw_plot(const pairs_settings *s, const weir_pairs_answer *a) {
 int pairs_report(const pairs_settings *s, const weir_pairs *pairs, const weir_pairs_answer *a,
                  const uint64_t *dropped, const pairs_examples *examples,
                  const weir_pairs_doubt *doubt, double seconds) {
-    if (s->json) {
+    if (s->csv) {
+        print_csv(examples);
+    } else if (s->json) {
         print_json(s, pairs, a, dropped, examples, doubt, seconds);
     } else {
         print_head(s, a, dropped, seconds);

@@ -1,5 +1,6 @@
 /* pairs_run.c - weir pairs self, join and search: from settings to an answer. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,11 @@ static int answer(const pairs_settings *s, pairs_side *sides, size_t count,
                   weir_pairs_answer *out) {
     weir_error err;
     if (s->exact) return answer_exactly(s, sides, count, out);
+    if (s->sampled) {
+        if (weir_pairs_sampled(sides[0].pairs, count > 1 ? sides[1].pairs : NULL, out, &err))
+            return cli_error("%s", err.message);
+        return EXIT_DONE;
+    }
     weir_status status = count > 1 ? weir_pairs_join(sides[0].pairs, sides[1].pairs, out, &err)
                                    : weir_pairs_self(sides[0].pairs, out, &err);
     return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
@@ -120,20 +126,125 @@ static int list_examples(const pairs_settings *s, pairs_side *sides, size_t coun
     return pairs_find_examples(s, sides, count, out);
 }
 
+/* The pairs that agree in nothing are all that do not agree in one value or more. */
+static void add_none(weir_pairs_answer *a) {
+    a->count[0] = a->pairs - a->similar;
+    a->deviation[0] = a->similar_deviation;
+    a->threshold = 0;
+    a->similar = a->low = a->high = a->pairs;
+    a->similar_deviation = 0;
+}
+
+/* ---- what can be read only once ---- */
+
+/* Keep it in a file without a name, which can be read as often as need be. */
+static int spool(const char *path, const char *folder, char *copy, size_t size) {
+    char buffer[65536];
+    bool standard = !strcmp(path, "-");
+    if (!folder) folder = getenv("TMPDIR");
+    int in = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int out = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    ssize_t n = 0;
+    if (out < 0) out = memfd_create("weir-pairs", MFD_CLOEXEC);
+    while (in >= 0 && out >= 0 && (n = read(in, buffer, sizeof buffer)) > 0)
+        for (ssize_t at = 0, done; at < n; at += done)
+            if ((done = write(out, buffer + at, (size_t)(n - at))) <= 0) {
+                close(out);
+                return cli_error("cannot keep '%s' in a temporary file: %s; give --tmp another "
+                                 "folder",
+                                 path, strerror(errno));
+            }
+    if (in >= 0 && !standard) close(in);
+    if (in < 0 || out < 0 || n < 0) return cli_error("cannot read '%s': %s", path, strerror(errno));
+    snprintf(copy, size, "/proc/self/fd/%d", out);
+    return EXIT_DONE;
+}
+
+/* Where the records are needed twice, what can be read only once is kept; `names` has room for
+ * all files, `given` keeps what they were called. */
+static int spool_files(pairs_settings *s, char (*paths)[32], const char **names) {
+    bool twice = s->list || s->error > 0;
+    for (size_t i = 0; i < s->in.file_count; i++) {
+        names[i] = s->in.files[i];
+        if (!twice || !pairs_reads_once(s->in.files[i])) continue;
+        int code = spool(s->in.files[i], s->folder, paths[i], sizeof paths[i]);
+        if (code != EXIT_DONE) return code;
+        names[i] = paths[i];
+    }
+    return EXIT_DONE;
+}
+
+static void name_examples(pairs_examples *examples, const char *const *names,
+                          const char *const *given, size_t count) {
+    for (size_t i = 0; i < examples->count; i++)
+        for (size_t k = 0; k < 2; k++)
+            for (size_t f = 0; f < count; f++)
+                if (!strcmp(examples->list[i].file[k], names[f]))
+                    examples->list[i].file[k] = given[f];
+}
+
+/* ---- theorems 8 and 10 ---- */
+
+static int count_one(void *context, const accepted *records) {
+    *(uint64_t *)context += records->count;
+    return EXIT_DONE;
+}
+
+/* Choose the sample and the repetitions for --error and --confidence. */
+static int plan_error(pairs_settings *s) {
+    weir_pairs *probe;
+    weir_pairs_info info;
+    weir_pairs_budget budget;
+    weir_error err;
+    uint64_t records = 0, dropped = 0;
+    char more[80];
+    if (!(s->error > 0)) return EXIT_DONE;
+    if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) return cli_error("%s", err.message);
+    int code = pairs_read(s, probe, s->in.files, s->in.file_count, &dropped, count_one, &records);
+    weir_pairs_get_info(probe, &info);
+    weir_pairs_free(probe);
+    if (code != EXIT_DONE) return code;
+    double chance = 1 - (s->confidence > 0 ? s->confidence : 0.95);
+    weir_pairs_cost(s->columns, s->threshold, (double)records, s->error, chance, (double)info.width,
+                    &budget);
+    if (!budget.reachable)
+        return cli_error("--error %g cannot be promised for %llu records, not even with all "
+                         "super-values; allow more, or leave out --online",
+                         s->error, (unsigned long long)records);
+    snprintf(more, sizeof more, ",sample=%.15g,repeats=%u", fmin(1, budget.sample), budget.repeats);
+    if (strlen(s->maker) + strlen(more) >= SPEC_SIZE) return cli_error("the options are too long");
+    strcat(s->maker, more);
+    strcat(s->spec, more);
+    return EXIT_DONE;
+}
+
 static int count_pairs(const pairs_settings *given) {
     pairs_settings copy = *given, *s = &copy;
     size_t count = s->question == ASK_JOIN ? 2 : 1;
     pairs_side sides[2] = {{0}};
-    weir_pairs_answer out;
+    weir_pairs_answer out = {0};
     pairs_examples examples = {0};
     weir_pairs_doubt doubt = {0};
     bool doubted = false;
     int64_t started = clock_now(CLOCK_MONOTONIC);
-    int code = fill_sides(s, sides, count);
+    const char *const *called = s->in.files;
+    const char **names = calloc(s->in.file_count + 1, sizeof *names);
+    char(*paths)[32] = calloc(s->in.file_count + 1, sizeof *paths);
+    if (!names || !paths) {
+        free(names);
+        free(paths);
+        return cli_error("out of memory");
+    }
+    int code = spool_files(s, paths, names);
+    if (code == EXIT_DONE && (s->list || s->error > 0)) s->in.files = names;
+    if (code == EXIT_DONE) code = plan_error(s);
+    if (code == EXIT_DONE) code = fill_sides(s, sides, count);
     if (code == EXIT_DONE) code = answer(s, sides, count, &out);
     if (code == EXIT_DONE) code = look_for_doubts(s, sides, count, &out, &doubt, &doubted);
     if (code == EXIT_DONE && s->save) code = pairs_save(s, &sides[0]);
     if (code == EXIT_DONE) code = list_examples(s, sides, count, &examples);
+    if (code == EXIT_DONE && s->list) name_examples(&examples, names, called, s->in.file_count);
+    if (code == EXIT_DONE && s->with_none) add_none(&out);
     double seconds = (double)(clock_now(CLOCK_MONOTONIC) - started) * 1e-9;
     if (code == EXIT_DONE)
         code =
@@ -142,6 +253,8 @@ static int count_pairs(const pairs_settings *given) {
     pairs_examples_release(&examples);
     for (size_t i = 0; i < count; i++) pairs_side_release(&sides[i]);
     free(s->note);
+    free(names);
+    free(paths);
     return code;
 }
 

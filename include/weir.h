@@ -643,7 +643,8 @@ WEIR_API weir_status weir_pairs_exact(const weir_exact_options *options, const u
                                       weir_pairs_answer *out, weir_error *err);
 
 /* Random sampling, for comparison: the pairs among the records that the summary
- * keeps as a sample, scaled up. b NULL: a self-join. */
+ * keeps as a sample, scaled up, with the deviation that the choice of the sample makes. b NULL: a
+ * self-join. */
 WEIR_API weir_status weir_pairs_sampled(const weir_pairs *a, const weir_pairs *b,
                                         weir_pairs_answer *out, weir_error *err);
 
@@ -661,6 +662,11 @@ typedef struct {
 } weir_pairs_doubt;
 WEIR_API weir_status weir_pairs_doubts(const weir_pairs *a, const weir_pairs *b, double similarity,
                                        weir_pairs_doubt *out, weir_error *err);
+
+/* How similar two records are by their rows, 0 to 1: the share of their values that agree; of
+ * texts the Jaccard similarity or cosine that the values of all signatures speak for. */
+WEIR_API double weir_pairs_similarity(const weir_pairs *pairs, const uint64_t *a,
+                                      const uint64_t *b);
 
 /* The chance that a pair is counted as similar, when each of d values agrees
  * with this probability; and the same by the similarity of two texts (Jaccard,

@@ -24,7 +24,10 @@ typedef struct {
     double pairs;
 } spread;
 
-static double similarity_of(const weir_pairs *p, const uint64_t *x, const uint64_t *y) {
+double weir_pairs_similarity(const weir_pairs *p, const uint64_t *x, const uint64_t *y) {
+    if (p->maker.from == WEIR__FROM_COLUMNS || p->maker.from == WEIR__FROM_SET)
+        return (double)weir_rows_agree(x, y, p->shape.d, p->maker.from == WEIR__FROM_SET) /
+               p->shape.d;
     unsigned group = p->maker.group, agree = 0, differ = 0;
     for (unsigned i = 0; i < p->row_words; i++) {
         agree += x[i] == y[i];
@@ -44,7 +47,8 @@ static void compare_witnesses(const weir_pairs *a, const weir_pairs *b, spread *
     size_t n = looked_at(a), m = b ? looked_at(b) : n;
     for (size_t i = 0; i < n; i++)
         for (size_t j = b ? 0 : i + 1; j < m; j++) {
-            double t = similarity_of(a, weir__witness_row(a, i), weir__witness_row(b ? b : a, j));
+            double t =
+                weir_pairs_similarity(a, weir__witness_row(a, i), weir__witness_row(b ? b : a, j));
             out->bins[(size_t)(t * BINS)]++;
             out->pairs++;
         }

@@ -389,6 +389,73 @@ static uint64_t *sample_rows(const weir_pairs *p) {
     return rows;
 }
 
+/* The variance of a share of pairs, from the partners of each record of one side of the sample:
+ * what the choice of these records adds. `others`: records that each was compared with. `left`:
+ * the share of all records that is not in the sample. */
+static double choice_variance(const uint32_t *partners, size_t n, double others, double left) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        double share = partners[i] / others;
+        sum += share;
+        squares += share * share;
+    }
+    double variance = n > 1 ? fmax(0, squares - sum * sum / (double)n) / (double)(n - 1) : 0;
+    return left * variance / (double)n;
+}
+
+enum { SPREAD_MOST = 8192 }; /* records of a sample whose partners are counted one by one */
+enum { FEW_HITS = 4 };       /* added to the pairs found: none found may be three missed */
+
+typedef struct {
+    const weir_pairs *a, *b;
+    const uint64_t *rows, *others;
+    size_t n, m;
+    uint32_t *in_a, *in_b; /* partners of each */
+} sample_spread;
+
+/* The deviation of the share of pairs that agree in low..high values. */
+static double share_deviation(sample_spread *s, unsigned low, unsigned high) {
+    unsigned d = s->a->shape.d;
+    bool set = s->a->maker.from == WEIR__FROM_SET;
+    double hits = 0, left_a = 1 - (double)s->n / (double)s->a->records;
+    double left_b = s->b ? 1 - (double)s->m / (double)s->b->records : left_a;
+    memset(s->in_a, 0, s->n * sizeof *s->in_a);
+    memset(s->in_b, 0, s->m * sizeof *s->in_b);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = s->b ? 0 : i + 1; j < s->m; j++) {
+            unsigned k = weir_rows_agree(s->rows + i * d, s->others + j * d, d, set);
+            if (k < low || k > high) continue;
+            hits++;
+            s->in_a[i]++;
+            if (s->b) s->in_b[j]++;
+            else s->in_a[j]++;
+        }
+    double n = (double)s->n, m = (double)s->m, seen = s->b ? n * m : n * (n - 1) / 2;
+    double pairs = left_a > 0 || left_b > 0 ? (hits + FEW_HITS) / seen / seen : 0;
+    if (!s->b) return sqrt(4 * choice_variance(s->in_a, s->n, n - 1, left_a) + pairs);
+    return sqrt(choice_variance(s->in_a, s->n, m, left_a) +
+                choice_variance(s->in_b, s->m, n, left_b) + pairs);
+}
+
+static weir_status add_deviations(const weir_pairs *a, const weir_pairs *b, const uint64_t *rows,
+                                  const uint64_t *others, weir_pairs_answer *out, weir_error *err) {
+    sample_spread s = {.a = a, .b = b, .rows = rows, .others = b ? others : rows};
+    s.n = weir__witness_count(a) < SPREAD_MOST ? weir__witness_count(a) : SPREAD_MOST;
+    s.m = !b ? s.n : weir__witness_count(b) < SPREAD_MOST ? weir__witness_count(b) : SPREAD_MOST;
+    if (s.n < 2 || s.m < 2) return WEIR_OK;
+    s.in_a = malloc(s.n * sizeof *s.in_a);
+    s.in_b = malloc(s.m * sizeof *s.in_b);
+    weir_status status = WEIR_OK;
+    if (!s.in_a || !s.in_b) status = weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+    for (unsigned k = a->shape.s; status == WEIR_OK && k <= a->shape.d; k++)
+        out->deviation[k] = out->pairs * share_deviation(&s, k, k);
+    if (status == WEIR_OK)
+        out->similar_deviation = out->pairs * share_deviation(&s, a->shape.s, a->shape.d);
+    free(s.in_a);
+    free(s.in_b);
+    return status;
+}
+
 weir_status weir_pairs_sampled(const weir_pairs *a, const weir_pairs *b, weir_pairs_answer *out,
                                weir_error *err) {
     weir_exact_options o = {a->shape.d, a->shape.s, a->maker.from == WEIR__FROM_SET, 0};
@@ -399,15 +466,22 @@ weir_status weir_pairs_sampled(const weir_pairs *a, const weir_pairs *b, weir_pa
     else
         status = weir_pairs_exact(&o, rows, weir__witness_count(a), others,
                                   b ? weir__witness_count(b) : 0, out, err);
-    free(rows);
-    free(others);
-    if (status != WEIR_OK) return status;
+    if (status != WEIR_OK) {
+        free(rows);
+        free(others);
+        return status;
+    }
     double n = (double)a->records, m = b ? (double)b->records : n, seen = out->pairs;
     out->pairs = b ? n * m : n * (n - 1) / 2;
     double scale = seen > 0 ? out->pairs / seen : 0;
     out->records[0] = a->records;
     out->records[1] = b ? b->records : a->records;
-    out->similar = out->low = out->high = out->similar * scale;
+    out->similar *= scale;
     for (unsigned k = 0; k <= a->shape.d; k++) out->count[k] *= scale;
-    return WEIR_OK;
+    status = add_deviations(a, b, rows, others, out, err);
+    free(rows);
+    free(others);
+    out->low = fmax(0, out->similar - 1.96 * out->similar_deviation);
+    out->high = fmin(out->pairs, out->similar + 1.96 * out->similar_deviation);
+    return status;
 }

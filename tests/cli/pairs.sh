@@ -49,7 +49,7 @@ run pairs self "${c[@]}" -s 4 --sample 1 --json /dev/fd/5; is pipe-operand 140 "
 run pairs self "${c[@]}" -s 4 --sample 1 --json /dev/fd/6; is pipe-gzip 140 "$(number similar)"
 seq 1 1000 >numbers; piped numbers numbers
 run pairs self --text . --json -q /dev/fd/5; like pipe-lines '*"records":\[1000,1000\],"dropped":0*'
-trouble "list-pipe-operand" "pairs: --list reads the files twice; '/dev/fd/6' can be read only once" pairs self --text . --list 2 /dev/fd/6
+run pairs self --text . --list 2 -q /dev/fd/6; is list-pipe-operand "0 " "$rc $(cat err)"
 run pairs self "${c[@]}" -s 4 --online=width=4096,depth=3 --json t.csv; is online-code 0 $rc
 like online-method '*width=4096,depth=3*"method":"online"*'
 
@@ -147,7 +147,7 @@ trouble_like search-alone "pairs: search takes a summary*" pairs search a.weir
 
 # examples: found and verified
 run pairs self "${c[@]}" -s 4 --list 4 --json t.csv
-is list 4 "$(grep -o '"agree":[45],"records"' out | wc -l)"
+is list 4 "$(grep -oE '"agree":[45],"similarity":[0-9.]+,"records"' out | wc -l)"
 like list-text '*"text":\["*,c*"\]*'
 run pairs join "${c[@]}" -s 4 --list 2 --json a.csv b.csv; is list-join 2 "$(grep -oE '"records":\[[0-9]*,[0-9]*\],"files":\["a.csv","b.csv"\],"text"' out | wc -l)"
 printf 'a,b\n\n1\n7,8\n9,9\n\n7,8\n' >gaps.csv
@@ -157,7 +157,10 @@ run pairs self --format csv --header -c a,b --on-bad drop --list 1 gaps.csv; lik
 printf '7,8\n1,1\n' >gaps2.csv; sed -i 1d gaps.csv
 run pairs self --format csv -c 1,2 --on-bad drop --list 3 gaps2.csv gaps.csv
 like list-files "*agree in 2: record 1 of 'gaps2.csv' and record 3 of 'gaps.csv'*"
-trouble_like list-pipe "pairs: --list reads the files twice*" pairs self "${c[@]}" --list 2 -
+"$WEIR" pairs self "${c[@]}" --list 4 --csv -q - <t.csv >piped; "$WEIR" pairs self "${c[@]}" --list 4 --csv -q t.csv >filed
+is list-pipe "$(cut -d, -f1,2,5 filed | tail -n +2 | sed 's/t.csv/-/' | sort)" "$(cut -d, -f1,2,5 piped | tail -n +2 | sort)"
+is list-csv 'agree,similarity,record_a,record_b,file_a,file_b,text_a,text_b' "$(head -1 piped)"
+trouble csv-alone "pairs: --csv goes with --list" pairs self "${c[@]}" --csv t.csv
 trouble_like list-online "pairs: --list has no effect with --online, which keeps sketches*" pairs self "${c[@]}" --list 2 --online t.csv
 
 # texts, sets, numbers, JSON
@@ -252,7 +255,14 @@ trouble_like no-columns "pairs: what is to be compared?*" pairs self t.csv
 trouble_like lines-columns "pairs: --columns goes with --format csv*" pairs self -c 1,2 t.csv
 trouble_like both "pairs: --columns, --text and --set exclude*" pairs self "${c[@]}" --text a t.csv
 trouble threshold "pairs: --threshold cannot be 7; a record has 6 values" pairs self "${c[@]}" -s 7 t.csv
-trouble_like threshold-zero "pairs: --threshold cannot be '0'*" pairs self "${c[@]}" -s 0 t.csv
+run pairs self "${c[@]}" -s 0 --json -q t.csv
+python3 -c 'import json; d = json.load(open("out")); assert abs(sum(c["pairs"] for c in d["counts"]) - d["pairs"]) < 1e-6 and d["counts"][0]["agree"] == 0, d' && ok threshold-zero || no threshold-zero "$(cat out)"
+run pairs self "${c[@]}" --method sample --seed 1 --json -q t.csv
+is method-sample '"method":"sample"' "$(grep -o '"method":"sample"' out)"
+run pairs self --format csv --header --columns a,b,c -s 3 --error 50% --confidence 90% --seed 1 --json -q t.csv
+is error-plans 1 "$(grep -cE 'sample=[0-9.e-]+,.*repeats=[0-9]*[13579],' out)"
+trouble_like error-small "pairs: --error 1e-06 cannot be promised for * records, not even with all super-values;*" pairs self "${c[@]}" --error 0.0001% -q t.csv
+trouble confidence-alone "pairs: --confidence goes with --error" pairs self "${c[@]}" --confidence 90% t.csv
 many=$(seq -s, 1 65)
 trouble many "pairs: 65 columns are too many to compare; at most 64" pairs self --format csv -c "$many" t.csv
 trouble_like subsets "pairs: 40 columns have*subsets*" pairs self --format csv -c "$(seq -s, 1 40)" -s 20 t.csv

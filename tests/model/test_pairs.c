@@ -472,12 +472,14 @@ static void test_sampling(void **state) {
     weir_pairs_answer truth = exact(rows, N, NULL, 0, D, S, false, 0), got;
     weir_pairs_answer both = exact(rows, N / 2, rows + N / 2 * D - 5 * D, N / 2, D, S, false, 0);
     spread sample = {0}, join = {0};
+    unsigned held = 0, join_held = 0;
     for (unsigned i = 0; i < RUNS; i++) {
         char spec[160];
         snprintf(spec, sizeof spec, "pairs:columns=6,threshold=4,memory=4M,witnesses=300,draw=%u",
                  i + 7);
         weir_pairs *p = fill(spec, rows, N), *q, *r;
         assert_int_equal(weir_pairs_sampled(p, NULL, &got, NULL), WEIR_OK);
+        held += got.low <= truth.similar && truth.similar <= got.high;
         spread_add(&sample, got.similar);
         snprintf(spec, sizeof spec,
                  "pairs:columns=6,threshold=4,memory=4M,witnesses=300,seed=1,draw=%u", 2 * i);
@@ -486,11 +488,14 @@ static void test_sampling(void **state) {
                  "pairs:columns=6,threshold=4,memory=4M,witnesses=300,seed=1,draw=%u", 2 * i + 1);
         r = fill(spec, rows + N / 2 * D - 5 * D, N / 2);
         assert_int_equal(weir_pairs_sampled(q, r, &got, NULL), WEIR_OK);
+        join_held += got.low <= both.similar && both.similar <= got.high;
         spread_add(&join, got.similar);
         weir_pairs_free(p);
         weir_pairs_free(q);
         weir_pairs_free(r);
     }
+    printf("# %u and %u of %d intervals hold the truth\n", held, join_held, RUNS);
+    assert_true(held >= RUNS * 85 / 100 && join_held >= RUNS * 85 / 100);
     expect_mean("random sampling", &sample, truth.similar);
     expect_mean("random sampling of a join", &join, both.similar);
     free(rows);

@@ -179,7 +179,7 @@ static void name_examples(pairs_examples *examples, const char *const *names,
     for (size_t i = 0; i < examples->count; i++)
         for (size_t k = 0; k < 2; k++)
             for (size_t f = 0; f < count; f++)
-                if (!strcmp(examples->list[i].file[k], names[f]))
+                if (names[f] && !strcmp(examples->list[i].file[k], names[f]))
                     examples->list[i].file[k] = given[f];
 }
 

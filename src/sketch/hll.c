@@ -74,11 +74,7 @@ static void put(weir_sketch *s, uint64_t hash) {
     if (value > get(s, i)) set(s, i, value);
 }
 
-static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
-    (void)err;
-    weir__presence_add(s, u, done, put);
-    return WEIR_OK;
-}
+WEIR__PRESENCE_ADD(put)
 
 /* Ertl's two series: for registers at 0 and registers at q + 1. */
 static double sigma(double x) {

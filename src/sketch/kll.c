@@ -90,13 +90,13 @@ static weir_status create(weir_sketch *s, weir_error *err) {
     if (q->cells < CELLS_LEAST)
         return weir__sk_fail(s, WEIR__SK_MEMORY, err, "quantiles need at least 8K of memory");
     q->k = (q->cells - SPARE) / 3;
-    q->scratch = malloc(q->cells / 2 * sizeof *q->scratch);
+    q->scratch = weir__alloc(&s->allocator, q->cells / 2 * sizeof *q->scratch);
     if (!q->scratch) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     return weir__sketch_claim(s, 8 * q->cells, err);
 }
 
 static void forget_view(kll_sketch *q) {
-    free(q->view);
+    weir__free(&q->base.allocator, q->view);
     q->view = NULL;
 }
 
@@ -115,7 +115,7 @@ static void start(weir_sketch *s) {
 
 static void close(weir_sketch *s) {
     forget_view((kll_sketch *)s);
-    free(((kll_sketch *)s)->scratch);
+    weir__free(&s->allocator, ((kll_sketch *)s)->scratch);
 }
 
 /* ---- levels ---- */
@@ -278,7 +278,7 @@ static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error 
     const kll_sketch *b = (const kll_sketch *)from;
     uint64_t most = a->cells / 8, at = start_of(b, 0);
     if (!(weir__total(into) + weir__total(from) <= TOTAL_MOST)) return too_many(0, err);
-    uint64_t *chunk = malloc(most * sizeof *chunk);
+    uint64_t *chunk = weir__alloc(&into->allocator, most * sizeof *chunk);
     if (!chunk) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     if (b->state.decimal) become_decimal(a);
     bool convert = a->state.decimal && !b->state.decimal;
@@ -291,7 +291,7 @@ static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error 
             insert(a, h, chunk, n);
             at += n, left -= n;
         }
-    free(chunk);
+    weir__free(&into->allocator, chunk);
     if (b->state.least <= b->state.greatest)
         note_edges(a, convert ? as_decimal(b->state.least) : b->state.least,
                    convert ? as_decimal(b->state.greatest) : b->state.greatest);
@@ -312,7 +312,7 @@ static weir_status make_view(kll_sketch *q, weir_error *err) {
     uint64_t at = start_of(q, 0), n = 0;
     double sum = 0;
     if (q->view) return WEIR_OK;
-    q->view = malloc((q->cells - at + 1) * sizeof *q->view);
+    q->view = weir__alloc(&q->base.allocator, (q->cells - at + 1) * sizeof *q->view);
     if (!q->view) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     for (unsigned h = 0; h < q->state.levels; h++)
         for (uint64_t i = 0; i < q->state.count[h]; i++)

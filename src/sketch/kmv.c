@@ -98,11 +98,7 @@ static void put(weir_sketch *s, uint64_t hash) {
     if (v->state.held > v->slots / 8 * 7) trim(v, v->k);
 }
 
-static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
-    (void)err;
-    weir__presence_add(s, u, done, put);
-    return WEIR_OK;
-}
+WEIR__PRESENCE_ADD(put)
 
 static double theta_of(const kmv_sketch *v) {
     return v->state.theta ? (double)v->state.theta * 0x1p-64 : 1;

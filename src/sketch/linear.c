@@ -72,11 +72,7 @@ static void put(weir_sketch *s, uint64_t hash) {
     }
 }
 
-static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
-    (void)err;
-    weir__presence_add(s, u, done, put);
-    return WEIR_OK;
-}
+WEIR__PRESENCE_ADD(put)
 
 static double zeros_of(const weir_sketch *s) {
     const linear_sketch *l = (const linear_sketch *)s;
@@ -92,13 +88,6 @@ static weir_status distinct(weir_sketch *s, weir_estimate *out, weir_error *err)
                           "memory, or use hll");
     double touched = -m * log(zeros / m);
     *out = weir__relative(touched / l->k, relative_deviation(m, touched), 0);
-    return WEIR_OK;
-}
-
-static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error *err) {
-    (void)err;
-    for (uint64_t i = 0; i < into->cells_bytes; i++) into->cells[i] |= from->cells[i];
-    weir__merge_totals(into, from);
     return WEIR_OK;
 }
 
@@ -133,7 +122,7 @@ const weir__sketch_class weir__linear_sketch = {
     .create = create,
     .add = add,
     .needs = WEIR__NEEDS_PRESENT,
-    .merge = merge,
+    .merge = weir__presence_unite,
     .info = info,
     .details = details,
     .distinct = distinct,

@@ -50,11 +50,7 @@ static void put(weir_sketch *s, uint64_t hash) {
     weir__bit_set(s->cells, i * m->bits + weir__scale(spread, m->bits));
 }
 
-static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
-    (void)err;
-    weir__presence_add(s, u, done, put);
-    return WEIR_OK;
-}
+WEIR__PRESENCE_ADD(put)
 
 static double set_bits(const multires_sketch *m, unsigned i) {
     return (double)weir__bits_set(m->base.cells + i * (m->bits / 8), m->bits / 8);
@@ -84,13 +80,6 @@ static weir_status distinct(weir_sketch *s, weir_estimate *out, weir_error *err)
     return WEIR_OK;
 }
 
-static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error *err) {
-    (void)err;
-    for (uint64_t i = 0; i < into->cells_bytes; i++) into->cells[i] |= from->cells[i];
-    weir__merge_totals(into, from);
-    return WEIR_OK;
-}
-
 static void info(const weir_sketch *s, weir_sketch_info *out) {
     const multires_sketch *m = (const multires_sketch *)s;
     out->error = WEIR__Z99 * 1.1 / sqrt((double)m->bits);
@@ -116,7 +105,7 @@ const weir__sketch_class weir__multires_sketch = {
     .create = create,
     .add = add,
     .needs = WEIR__NEEDS_PRESENT,
-    .merge = merge,
+    .merge = weir__presence_unite,
     .info = info,
     .details = details,
     .distinct = distinct,

@@ -36,11 +36,7 @@ static void put(weir_sketch *s, uint64_t hash) {
     maps[weir__scale(spread, ((const pcsa_sketch *)s)->maps)] |= UINT64_C(1) << run;
 }
 
-static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
-    (void)err;
-    weir__presence_add(s, u, done, put);
-    return WEIR_OK;
-}
+WEIR__PRESENCE_ADD(put)
 
 static weir_status distinct(weir_sketch *s, weir_estimate *out, weir_error *err) {
     const uint64_t *maps = (const void *)s->cells;
@@ -50,13 +46,6 @@ static weir_status distinct(weir_sketch *s, weir_estimate *out, weir_error *err)
         runs += ~maps[i] ? (unsigned)__builtin_ctzll(~maps[i]) : 64;
     double m = (double)count, mean = (double)runs / m;
     *out = weir__relative(m / PHI * (exp2(mean) - exp2(-KAPPA * mean)), 0.78 / sqrt(m), 0);
-    return WEIR_OK;
-}
-
-static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error *err) {
-    (void)err;
-    for (uint64_t i = 0; i < into->cells_bytes; i++) into->cells[i] |= from->cells[i];
-    weir__merge_totals(into, from);
     return WEIR_OK;
 }
 
@@ -78,7 +67,7 @@ const weir__sketch_class weir__pcsa_sketch = {
     .create = create,
     .add = add,
     .needs = WEIR__NEEDS_PRESENT,
-    .merge = merge,
+    .merge = weir__presence_unite,
     .info = info,
     .distinct = distinct,
     .common = weir__common_by_union,

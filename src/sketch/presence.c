@@ -27,6 +27,13 @@ double weir__presence_plan(weir_sketch *s, double c, double bits, uint64_t stand
     return cells;
 }
 
+weir_status weir__presence_unite(weir_sketch *into, const weir_sketch *from, weir_error *err) {
+    (void)err;
+    for (uint64_t i = 0; i < into->cells_bytes; i++) into->cells[i] |= from->cells[i];
+    weir__merge_totals(into, from);
+    return WEIR_OK;
+}
+
 /* The errors of the three are added as if they were independent; they are not,
  * but those of the union and the parts partly cancel, so this is too much. */
 weir_status weir__common_by_union(weir_sketch *a, weir_sketch *b, weir_estimate *out,

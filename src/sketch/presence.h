@@ -33,6 +33,17 @@ double weir__presence_cells(double c, double error, double confidence);
 weir_status weir__common_by_union(weir_sketch *a, weir_sketch *b, weir_estimate *out,
                                   weir_error *err);
 
+/* The add() of a sketch of presences, by what puts one hash into it. */
+#define WEIR__PRESENCE_ADD(put)                                                                    \
+    static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) { \
+        (void)err;                                                                                 \
+        weir__presence_add(s, u, done, put);                                                       \
+        return WEIR_OK;                                                                            \
+    }
+
+/* The merge() of sketches whose cells are bits: those of both. */
+weir_status weir__presence_unite(weir_sketch *into, const weir_sketch *from, weir_error *err);
+
 /* The totals of a merged sketch. */
 static inline void weir__merge_totals(weir_sketch *into, const weir_sketch *from) {
     into->total_bits = weir__as_bits(weir__total(into) + weir__total(from));

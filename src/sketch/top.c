@@ -190,13 +190,13 @@ static double noise_of_list(const top_sketch *t) {
     uint64_t all = m->width * m->depth, n = all < NOISE_SAMPLE ? all : NOISE_SAMPLE;
     double keys = fmax(1, (double)t->counting.base.updates);
     double share = pow(LIST_CHANCE / keys, 1.0 / m->depth), noise = 0;
-    double *counters = malloc(n * sizeof *counters);
+    double *counters = weir__alloc(&t->counting.base.allocator, n * sizeof *counters);
     if (!counters) return HUGE_VAL;
     for (uint64_t i = 0; i < n; i++)
         counters[i] = weir__cell_value(m, (uint64_t)((double)i * (double)all / (double)n));
     qsort(counters, n, sizeof *counters, descending);
     noise = fmax(0, counters[(uint64_t)fmin(floor(share * (double)n), (double)n - 1)]);
-    free(counters);
+    weir__free(&t->counting.base.allocator, counters);
     return noise;
 }
 

@@ -57,8 +57,9 @@ static const opt_entry dedup_table[] = {
      "first field \"verdict\" in JSON, whose blank lines are records and get an object of the "
      "verdict alone; a first byte in binary records\n\n"
      "= verdicts\nonly N or S, one a line"},
-    {D_COMPRESS, "compress", 0, OPT_VALUE, "HOW", "none|gzip|zstd", "none", G_OUTPUT, false,
-     "Compress the output: `none`, `gzip` or `zstd`.", NULL},
+    {D_COMPRESS, "compress", 0, OPT_VALUE, "HOW", "none|gzip|zstd", "by the name", G_OUTPUT, false,
+     "Compress the output: `none`, `gzip` or `zstd`.",
+     "Without it `--output` decides: a name that ends with .gz or .zst is compressed so."},
 
     {D_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "256M", G_FILTER, true,
      "The most memory that the filter may use.",
@@ -178,6 +179,7 @@ static int set_running(dedup_settings *s, int id, const char *value) {
         break;
     case D_COMPRESS:
         s->compression = (stream_compression)value_choice("none|gzip|zstd", value);
+        s->compression_given = true;
         break;
     case D_STATE:
         s->state = value_path(value);
@@ -314,6 +316,7 @@ static int run_dedup(int argc, char **argv) {
         if (code != EXIT_DONE) return code;
     }
     int code = resolve(&s, &words);
+    if (s.output && !s.compression_given) s.compression = stream_compression_of(s.output);
     if (code == EXIT_DONE) code = reading_resolve(&s.from, parser.operands, argv);
     return code == EXIT_DONE ? dedup_run(&s) : code;
 }

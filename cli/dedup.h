@@ -34,6 +34,7 @@ typedef struct {
     emit_mode emit;
     const char *output; /* NULL: standard output */
     stream_compression compression;
+    bool compression_given; /* by --compress, else by the name of the output */
 
     const char *state;  /* or NULL */
     int64_t save_every; /* nanoseconds */

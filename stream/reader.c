@@ -366,7 +366,7 @@ static stream_status check_files(stream_reader *r, stream_error *err) {
 static stream_status make_slots(stream_reader *r, stream_error *err) {
     unsigned threads = r->options.threads < 1 ? 1 : r->options.threads;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
-    r->threaded = threads > 1;
+    r->threaded = r->control.threaded = threads > 1;
     size_t size = r->options.block_size;
     if (!size) size = r->threaded && threads <= FEW_THREADS ? FEW_THREADS_BLOCK_SIZE : BLOCK_SIZE;
     if (size < LEAST_BLOCK) size = LEAST_BLOCK;

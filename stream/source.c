@@ -6,8 +6,12 @@
  * row are one content, as for gunzip and unzstd; so are zeros that pad the end
  * of a gzip file. Content that stops in the middle of a member is an error, not
  * an end. A zstd frame may ask for a window of up to 128M, which is the
- * decompressor's own limit. xz and bzip2 are known only to be refused: as lines
- * they would make no sense.
+ * decompressor's own limit. xz, bzip2 and lz4 are read by unpack.c, or refused
+ * where their library is not there: as lines they would make no sense.
+ *
+ * With several threads a regular file that is compressed is decompressed by a thread
+ * of its own, RING_BUFFERS buffers ahead of the reader, so that the slower of the
+ * two decides how long it takes. Its failure comes after all bytes before it.
  *
  * A file that is not regular may have nothing to say for a while. Before each
  * read of such a one we poll it together with an eventfd through which the
@@ -17,6 +21,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +34,26 @@
 
 #include "stream_internal.h"
 
-enum { INPUT_SIZE = 128 * 1024 };
+enum {
+    INPUT_SIZE = 128 * 1024,
+    RING_BUFFERS = 4,      /* between the decompressing thread and the reader */
+    RING_SIZE = 256 * 1024 /* of one */
+};
 
-typedef enum { KIND_UNKNOWN, KIND_PLAIN, KIND_GZIP, KIND_ZSTD, KIND_XZ, KIND_BZIP2 } source_kind;
+/* A thread that decompresses ahead. `made` and `taken` count buffers; one with a status other than
+ * SOURCE_DATA is the last. */
+typedef struct {
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards made, taken and stopping */
+    pthread_cond_t change;
+    uint64_t made, taken;
+    bool stopping;
+    unsigned char *bytes[RING_BUFFERS];
+    size_t lengths[RING_BUFFERS];
+    source_status status; /* of the last */
+    stream_error error;
+    size_t used; /* of the buffer that is being taken */
+} source_ring;
 
 struct stream_source {
     const char *name;
@@ -44,6 +67,8 @@ struct stream_source {
     size_t in_start, in_end;
     z_stream gzip;
     ZSTD_DStream *zstd;
+    stream_unpacker *unpacker;
+    source_ring *ring; /* NULL: the reader decompresses */
 };
 
 static bool is_stdin(const char *name) { return !strcmp(name, "-"); }
@@ -158,21 +183,36 @@ static source_kind kind_of(const stream_source *s) {
         return n < 4 ? KIND_UNKNOWN : KIND_ZSTD;
     if (n && fits(s, "\xfd\x37zXZ\0", "\xff\xff\xff\xff\xff\xff", 6))
         return n < 6 ? KIND_UNKNOWN : KIND_XZ;
+    if (n && fits(s, "\x04\x22\x4d\x18", "\xff\xff\xff\xff", 4))
+        return n < 4 ? KIND_UNKNOWN : KIND_LZ4;
     if (n && fits_bzip2(s)) return n < 10 ? KIND_UNKNOWN : KIND_BZIP2;
     return KIND_PLAIN;
 }
+
+static void start_ahead(stream_source *s);
 
 static bool start_decompressor(stream_source *s) {
     s->between = false;
     if (s->kind == KIND_GZIP) return inflateInit2(&s->gzip, 15 + 16) == Z_OK;
     if (s->kind == KIND_ZSTD) return (s->zstd = ZSTD_createDStream()) != NULL;
+    if (s->kind != KIND_PLAIN) return (s->unpacker = stream__unpack_new(s->kind)) != NULL;
     return true;
 }
 
+static const char *kind_name(source_kind kind) {
+    static const char *const names[] = {[KIND_GZIP] = "gzip",
+                                        [KIND_ZSTD] = "zstd",
+                                        [KIND_XZ] = "xz",
+                                        [KIND_BZIP2] = "bzip2",
+                                        [KIND_LZ4] = "lz4"};
+    return names[kind];
+}
+
 static source_status refuse(stream_source *s, stream_error *err) {
-    const char *format = s->kind == KIND_XZ ? "xz" : "bzip2";
-    char what[64], advice[64];
-    snprintf(what, sizeof what, "it is compressed by %s", format);
+    const char *format = kind_name(s->kind);
+    char what[96], advice[64];
+    snprintf(what, sizeof what, "it is compressed by %s, which this weir was built without",
+             format);
     snprintf(advice, sizeof advice, "read it by '%s -dc%s | weir ...'", format,
              is_stdin(s->name) ? "" : " FILE");
     return fail(s, err, 0, what, advice);
@@ -186,11 +226,16 @@ static source_status find_kind(stream_source *s, int timeout_ms, stream_error *e
     }
     s->kind = kind_of(s);
     if (s->kind == KIND_UNKNOWN) s->kind = KIND_PLAIN; /* shorter than any magic */
-    if (s->kind == KIND_XZ || s->kind == KIND_BZIP2) return refuse(s, err);
+    if (s->kind > KIND_ZSTD && !stream__can_unpack(s->kind)) {
+        source_status refused = refuse(s, err);
+        s->kind = KIND_PLAIN; /* nothing to release */
+        return refused;
+    }
     if (!start_decompressor(s)) {
         s->kind = KIND_PLAIN;
         return fail(s, err, ENOMEM, "out of memory", "");
     }
+    if (s->kind != KIND_PLAIN && s->regular && s->control->threaded) start_ahead(s);
     return SOURCE_DATA;
 }
 
@@ -199,11 +244,10 @@ static source_status find_kind(stream_source *s, int timeout_ms, stream_error *e
  * ------------------------------------------------------------------------ */
 
 static source_status damaged(stream_source *s, stream_error *err, const char *what) {
-    char text[160];
-    snprintf(text, sizeof text, "damaged %s data (%s)", s->kind == KIND_GZIP ? "gzip" : "zstd",
-             what);
-    return fail(s, err, 0, text,
-                s->kind == KIND_GZIP ? "check it with 'gzip -t'" : "check it with 'zstd -t'");
+    char text[160], advice[64];
+    snprintf(text, sizeof text, "damaged %s data (%s)", kind_name(s->kind), what);
+    snprintf(advice, sizeof advice, "check it with '%s -t'", kind_name(s->kind));
+    return fail(s, err, 0, text, advice);
 }
 
 /* Zeros up to the end of the input are padding; anything else is not. */
@@ -274,6 +318,21 @@ static source_status unzstd_some(stream_source *s, unsigned char *to, size_t roo
     return SOURCE_DATA;
 }
 
+static source_status unpack_some(stream_source *s, unsigned char *to, size_t room, size_t *got,
+                                 stream_error *err) {
+    *got = 0;
+    while (s->kind == KIND_XZ && s->between && s->in_start < s->in_end && !s->in[s->in_start])
+        s->in_start++; /* xz files may be padded with zeros */
+    if (s->between && s->in_start == s->in_end) return SOURCE_DATA;
+    unpack_step step = {s->in + s->in_start, s->in_end - s->in_start, to, room};
+    const char *wrong = stream__unpack(s->unpacker, &step, &s->between);
+    s->in_start = s->in_end - step.in_length;
+    *got = room - step.out_length;
+    if (!wrong) return SOURCE_DATA;
+    if (!strcmp(wrong, UNPACK_NO_MEMORY)) return fail(s, err, ENOMEM, "out of memory", "");
+    return damaged(s, err, wrong);
+}
+
 /* Decompressors may hold back output that did not fit, so they are asked once more when their
  * input has run out, before new input is waited for. */
 static source_status decompress(stream_source *s, unsigned char *to, size_t room, int timeout_ms,
@@ -282,13 +341,114 @@ static source_status decompress(stream_source *s, unsigned char *to, size_t room
         if (s->in_start < s->in_end || (!tried && !s->between)) {
             source_status status = s->kind == KIND_GZIP
                                        ? inflate_some(s, to, room, got, timeout_ms, err)
-                                       : unzstd_some(s, to, room, got, err);
+                                   : s->kind == KIND_ZSTD ? unzstd_some(s, to, room, got, err)
+                                                          : unpack_some(s, to, room, got, err);
             if (status != SOURCE_DATA || *got) return status;
             if (s->in_start < s->in_end) continue;
         }
         source_status status = s->raw_eof ? SOURCE_EOF : refill(s, timeout_ms, err);
         if (status == SOURCE_EOF && !s->between) return damaged(s, err, "it ends too early");
         if (status != SOURCE_DATA) return status;
+    }
+}
+
+/* ------------------------------------------------------------------------
+ * Decompressing ahead
+ * ------------------------------------------------------------------------ */
+
+/* Fill a buffer; a status other than SOURCE_DATA comes with what was there before it. */
+static source_status fill_ahead(stream_source *s, unsigned char *to, size_t *length,
+                                stream_error *err) {
+    source_status status = SOURCE_DATA;
+    for (*length = 0; *length < RING_SIZE && status == SOURCE_DATA;) {
+        size_t got = 0;
+        status = decompress(s, to + *length, RING_SIZE - *length, -1, &got, err);
+        *length += got;
+    }
+    return status;
+}
+
+static void *decompress_ahead(void *context) {
+    stream_source *s = context;
+    source_ring *r = s->ring;
+    source_status status = SOURCE_DATA;
+    pthread_mutex_lock(&r->lock);
+    while (status == SOURCE_DATA) {
+        while (r->made - r->taken == RING_BUFFERS && !r->stopping)
+            pthread_cond_wait(&r->change, &r->lock);
+        if (r->stopping) break;
+        size_t slot = r->made % RING_BUFFERS;
+        pthread_mutex_unlock(&r->lock);
+        status = fill_ahead(s, r->bytes[slot], &r->lengths[slot], &r->error);
+        pthread_mutex_lock(&r->lock);
+        r->status = status;
+        r->made++;
+        pthread_cond_signal(&r->change);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+static void free_ring(source_ring *r) {
+    for (int i = 0; i < RING_BUFFERS; i++) free(r->bytes[i]);
+    pthread_cond_destroy(&r->change);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+/* Without memory or a thread the reader decompresses by itself. */
+static void start_ahead(stream_source *s) {
+    source_ring *r = calloc(1, sizeof *r);
+    if (!r) return;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->change, NULL);
+    bool able = true;
+    for (int i = 0; i < RING_BUFFERS; i++) able &= (r->bytes[i] = malloc(RING_SIZE)) != NULL;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    s->ring = r;
+    if (!able || pthread_create(&r->thread, NULL, decompress_ahead, s) != 0) {
+        s->ring = NULL;
+        free_ring(r);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void stop_ahead(stream_source *s) {
+    source_ring *r = s->ring;
+    if (!r) return;
+    pthread_mutex_lock(&r->lock);
+    r->stopping = true;
+    pthread_cond_signal(&r->change);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    free_ring(r);
+}
+
+static source_status take_ahead(stream_source *s, unsigned char *to, size_t room, size_t *got,
+                                stream_error *err) {
+    source_ring *r = s->ring;
+    for (;;) {
+        pthread_mutex_lock(&r->lock);
+        while (r->made == r->taken && r->status == SOURCE_DATA)
+            pthread_cond_wait(&r->change, &r->lock);
+        bool over = r->made == r->taken;
+        pthread_mutex_unlock(&r->lock);
+        if (over) {
+            if (r->status == SOURCE_FAILED && err) *err = r->error;
+            return r->status;
+        }
+        size_t slot = r->taken % RING_BUFFERS, left = r->lengths[slot] - r->used;
+        *got = left < room ? left : room;
+        memcpy(to, r->bytes[slot] + r->used, *got);
+        r->used += *got;
+        if (*got) return SOURCE_DATA;
+        r->used = 0; /* all of it is taken */
+        pthread_mutex_lock(&r->lock);
+        r->taken++;
+        pthread_cond_signal(&r->change);
+        pthread_mutex_unlock(&r->lock);
     }
 }
 
@@ -299,6 +459,7 @@ source_status stream__source_read(stream_source *s, void *to, size_t room, int t
         if (status != SOURCE_DATA) return status;
     }
     if (room > 1u << 30) room = 1u << 30; /* zlib counts in 32 bits */
+    if (s->ring) return take_ahead(s, to, room, got, err);
     if (s->kind != KIND_PLAIN) return decompress(s, to, room, timeout_ms, got, err);
     if (s->in_start < s->in_end) { /* what was read to find the kind */
         size_t n = s->in_end - s->in_start;
@@ -380,6 +541,8 @@ bool stream__source_is_regular(const stream_source *s) { return s->regular; }
 
 void stream__source_close(stream_source *s) {
     if (!s) return;
+    stop_ahead(s);
+    stream__unpack_free(s->unpacker);
     if (s->kind == KIND_GZIP) inflateEnd(&s->gzip);
     if (s->zstd) ZSTD_freeDStream(s->zstd);
     if (s->fd >= 0 && s->fd != STDIN_FILENO) close(s->fd);

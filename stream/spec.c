@@ -100,6 +100,12 @@ stream_status stream_parse_format(const char *text, stream_format *format, uint3
         text, did_you_mean(text, "lines|csv|tsv|json|clf|fixed|len32", hint, sizeof hint));
 }
 
+stream_compression stream_compression_of(const char *path) {
+    size_t n = strlen(path);
+    if (n > 3 && !strcmp(path + n - 3, ".gz")) return STREAM_GZIP;
+    return n > 4 && !strcmp(path + n - 4, ".zst") ? STREAM_ZSTD : STREAM_PLAIN;
+}
+
 stream_status stream_parse_compression(const char *text, stream_compression *compression,
                                        stream_error *err) {
     static const char *const names[] = {"none", "gzip", "zstd"};

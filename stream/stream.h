@@ -266,9 +266,11 @@ typedef struct stream_reader stream_reader;
 /* Open files for reading ("-" is standard input; no files: standard input).
  * All are checked to exist and be readable; they are opened one by one as they
  * are reached. The options and the strings in them are copied; file names,
- * filter and hash_context must outlive the reader. gzip and zstd content is
- * recognised by its first bytes, also several members or frames in a row; xz and
- * bzip2 content is refused when it is reached.
+ * filter and hash_context must outlive the reader. gzip, zstd, xz, bzip2
+ * and lz4 content is recognised by its first bytes, also several members or frames in
+ * a row; of the last three that is refused, when it is reached, whose library was not
+ * there when weir was built. Compressed regular files are decompressed by one more
+ * thread, if options.threads is more than 1.
  * Fails with STREAM_FAILED; *out is then NULL. An unknown column name may show
  * only in stream_next(), when the header has been read. */
 stream_status stream_open(stream_reader **out, const stream_options *options,
@@ -412,6 +414,9 @@ const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t
  * ------------------------------------------------------------------------ */
 
 typedef enum { STREAM_PLAIN, STREAM_GZIP, STREAM_ZSTD } stream_compression;
+
+/* What the end of a file's name asks for: .gz, .zst, else nothing. */
+stream_compression stream_compression_of(const char *path);
 
 /* "none", "gzip" or "zstd". */
 stream_status stream_parse_compression(const char *text, stream_compression *compression,

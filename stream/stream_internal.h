@@ -1,6 +1,7 @@
 /* stream_internal.h - how the parts of the stream layer fit together.
  *
  *   source.c    bytes: files, pipes, gzip, zstd
+ *   unpack.c    xz, bzip2, lz4
  *   scan.c      where records end, 64 bytes at a time
  *   frame.c     bytes into blocks of whole records, strictly in order
  *   spec.c      the text of --key, --time and --format
@@ -105,12 +106,24 @@ typedef enum {
 
 typedef struct stream_source stream_source;
 
+/* What the first bytes of a file say. */
+typedef enum {
+    KIND_UNKNOWN,
+    KIND_PLAIN,
+    KIND_GZIP,
+    KIND_ZSTD,
+    KIND_XZ,
+    KIND_BZIP2,
+    KIND_LZ4
+} source_kind;
+
 /* What a source shares with the thread that may want to stop it. */
 typedef struct {
     int wake_fd;                /* an eventfd, readable when somebody wants attention */
     _Atomic uint64_t raw_bytes; /* progress */
     _Atomic bool interrupted;   /* stream_interrupt() was called and not yet reported */
     _Atomic bool stopping;      /* stream_close() */
+    bool threaded;              /* decompress regular files in a thread of their own */
     void (*waiting)(void *context, bool waits); /* told before and after a wait for input */
     void (*attention)(void *context);           /* told when woken while waiting */
     void *context;
@@ -128,6 +141,26 @@ source_status stream__source_read(stream_source *source, void *to, size_t room, 
 
 /* Go to a byte of the content; from the beginning only. SOURCE_EOF if it ends before. */
 source_status stream__source_skip(stream_source *source, uint64_t offset, stream_error *err);
+
+/* unpack.c: xz, bzip2 and lz4. */
+typedef struct stream_unpacker stream_unpacker;
+
+/* Bytes to take and room for others; the lengths become what is left of both. */
+typedef struct {
+    const unsigned char *in;
+    size_t in_length;
+    unsigned char *out;
+    size_t out_length;
+} unpack_step;
+
+#define UNPACK_NO_MEMORY "out of memory"
+
+bool stream__can_unpack(source_kind kind); /* is its library there? */
+stream_unpacker *stream__unpack_new(source_kind kind);
+void stream__unpack_free(stream_unpacker *unpacker);
+
+/* Decompress some; *ended: at the end of a member. NULL, or what is wrong. */
+const char *stream__unpack(stream_unpacker *unpacker, unpack_step *step, bool *ended);
 
 /* ------------------------------------------------------------------------
  * scan.c: where records end

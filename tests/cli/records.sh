@@ -78,6 +78,28 @@ printf '{"a":1}\n\n{"a":1}\n\n' >blank.json
 gives json-blank-key '{"verdict":"N","a":1}\n{"verdict":"N"}\n{"verdict":"S","a":1}\n{"verdict":"N"}\n' dedup $m --format json -k .a --emit all blank.json
 gives json-blank-whole '{"verdict":"N","a":1}\n{"verdict":"N"}\n{"verdict":"S","a":1}\n{"verdict":"S"}\n' dedup $m --format json --emit all blank.json
 
+# output is compressed by its name; input by any compressor is read
+seq 1 200000 | awk '{ print $1 % 50000 }' >numbers
+seq 1 49999 >want-numbers; echo 0 >>want-numbers
+for how in gz:gzip zst:zstd; do
+  run dedup -o "out.${how%:*}" numbers
+  "${how#*:}" -dc "out.${how%:*}" >got; same "output-${how%:*}" want-numbers got
+done
+run dedup --compress none -o plain.gz numbers; same output-not-by-name want-numbers plain.gz
+for how in gzip zstd xz bzip2 lz4; do
+  command -v $how >/dev/null || { skip "input-$how" "no $how"; continue; }
+  { head -n 100000 numbers | $how -c; tail -n +100001 numbers | $how -c; } >packed
+  for j in 1 3; do
+    run dedup -j $j packed
+    if ((rc == 2)) && grep -q "built without" err; then skip "input-$how-$j" "$(cat err)"; continue; fi
+    same "input-$how-$j" want-numbers out
+    "$WEIR" dedup -j $j <packed >out 2>err; same "input-$how-$j-stdin" want-numbers out
+    { cat packed; } | "$WEIR" dedup -j $j >out 2>err; same "input-$how-$j-pipe" want-numbers out
+    head -c $(($(stat -c %s packed) - 9)) packed >cut
+    trouble_like "input-$how-$j-cut" "dedup: cannot read 'cut': damaged $how data (*); check it with '$how -t'" dedup -j $j cut
+  done
+done
+
 # CSV: the same
 printf '\xef\xbb\xbfid,v\n1,a\n1,b\n2,c\n' >bom.csv
 printf 'id,v\n1,a\n3,b\n' >plain.csv

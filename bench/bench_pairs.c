@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "weir.h"
+#include "weir_pairs.h"
 
 enum { D = 6, PER_RECORD = 12, ROUNDS = 5 };
 

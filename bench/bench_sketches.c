@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 
 #include <weir.h>
+#include <weir_sketch.h>
 
 #include "bench.h"
 

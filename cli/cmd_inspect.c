@@ -14,6 +14,8 @@
 #include "site_picture.h"
 #include "spec_text.h"
 #include "weir.h"
+#include "weir_pairs.h"
+#include "weir_sketch.h"
 
 enum { INSPECT_JSON = 1 };
 

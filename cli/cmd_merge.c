@@ -16,6 +16,7 @@
 #include "run_note.h"
 #include "state_lock.h"
 #include "weir.h"
+#include "weir_pairs.h"
 
 enum { MERGE_OUTPUT = 1, MERGE_QUIET };
 

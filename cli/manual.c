@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "weir.h"
+#include "weir_sketch.h"
 
 enum { WIDTH = 80, INDENT = 4, HANG = 8 };
 

@@ -17,6 +17,7 @@
 #include "reading.h"
 #include "spec_text.h"
 #include "weir.h"
+#include "weir_pairs.h"
 
 enum { PAIRS_COLUMNS_MOST = 64 };
 #define PAIRS_SPLIT " \t,;|" /* what separates the items of a set, if nothing else is said */

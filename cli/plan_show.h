@@ -4,6 +4,7 @@
 
 #include "reading.h"
 #include "weir.h"
+#include "weir_plan.h"
 
 enum { PLAN_CHOICES = 64, PLAN_POINTS = 9, PLAN_CURVES = 3, PLAN_WORDS = 2048 };
 #define PLAN_LONGER 1.05 /* times a sample: by less it is the whole stream */

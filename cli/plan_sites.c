@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "plan_show.h"
 #include "report.h"
+#include "weir_sites.h"
 
 #define FNR_STANDARD 0.01
 

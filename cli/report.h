@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "weir.h"
+#include "weir_sketch.h"
 
 /* What happened to the records. Every record is in exactly one of new, seen,
  * missing, bad and late. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "report.h"
+#include "weir_sites.h"
 
 #define SHOWN_MOST 64 /* sites in the picture; the rest are counted */
 #define BAR 20        /* width of the bar of the busiest site */

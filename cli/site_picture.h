@@ -1,6 +1,6 @@
 /* site_picture.h - a picture of a filter that is spread over sites. */
-#ifndef WEIR_SITES_H
-#define WEIR_SITES_H
+#ifndef WEIR_SITE_PICTURE_H
+#define WEIR_SITE_PICTURE_H
 
 #include "weir.h"
 

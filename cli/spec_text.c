@@ -16,6 +16,7 @@
 
 #include "cli.h"
 #include "weir.h"
+#include "weir_pairs.h"
 
 /* --- reading ---------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weir.h>
+#include <weir_sketch.h>
 
 enum { BATCH = 256, LISTED = 10 };
 

@@ -28,15 +28,28 @@
  *
  * Compile with `cc example.c $(pkg-config --cflags --libs weir)`.
  *
- * The header is in tiers; read as far as you need:
+ * That is the whole of it for most programs. The header continues in this order:
  *
- *   1. Errors and versions
- *   2. Simple      make a filter from a spec, offer keys one by one
- *   3. Batch       offer hashes by the hundred: several times faster
- *   4. State       save, load, merge, look inside
- *   5. Advanced    audit, snapshots of several parts, the tables of filters,
- *                  numbers with units
- *   6. Sketches    how often, how many, which most: counts in fixed memory
+ *   1. Errors and versions          weir_status, weir_error, weir_version
+ *   2. Simple                       make a filter from a spec, offer keys one by one
+ *   3. Batch                        offer hashes by the hundred: several times faster
+ *   4. State                        save, load, clone, merge, look inside
+ *   5. Audit                        the errors that really happen, measured on a sample
+ *   6. Snapshots of several parts   filters, audits and notes in one file
+ *   7. The tables of filters        names, options and advice, for help texts
+ *   8. Numbers with units           parse and print 64M, 0.1%, 1h30m
+ *
+ * The rest of the library has headers of its own, which include this one:
+ *
+ *   weir_sketch.h  how often, how many, which most: counts in fixed memory
+ *   weir_pairs.h   how many records are nearly the same
+ *   weir_plan.h    which filter, how much memory (experimental)
+ *   weir_sites.h   filters that are spread over sites that can be lost (experimental)
+ *   weir_cpu.h     which vector instructions are used (experimental)
+ *
+ * What is declared here and is not marked experimental keeps its meaning within a
+ * major version. A function declared with WEIR_EXPERIMENTAL, and a type that only
+ * such functions use, may change or go in any release.
  *
  * Threads: the library has no globals. Different objects may be
  * used from different threads freely. One object must not be used from two
@@ -66,6 +79,9 @@ extern "C" {
 #else
 #define WEIR_API
 #endif
+
+/* In place of WEIR_API: this function may change or go in any release. */
+#define WEIR_EXPERIMENTAL WEIR_API
 
 /* ------------------------------------------------------------------------
  * 1. Errors and versions
@@ -324,12 +340,10 @@ typedef void weir_detail_fn(void *context, const char *name, const char *value,
 WEIR_API void weir_filter_details(const weir_filter *filter, weir_detail_fn *each, void *context);
 
 /* ------------------------------------------------------------------------
- * 5. Advanced
+ * 5. Audit: the errors that really happen
  * ------------------------------------------------------------------------ */
 
-/* --- Audit: the errors really happening -------------------------------------
- *
- * An audit keeps the exact truth for a sample of the keys chosen by their hash
+/* An audit keeps the exact truth for a sample of the keys chosen by their hash
  * (one key in `one_in`, every occurrence of it) and compares it with the
  * verdicts that were given. Its memory is bounded: when the sample outgrows
  * it, the sample is halved, and halved again. It needs the same hashes as the
@@ -363,55 +377,11 @@ WEIR_API void weir_audit_observe(weir_audit *audit, const weir_batch *batch,
                                  const uint64_t *verdicts);
 WEIR_API void weir_audit_get_report(const weir_audit *audit, weir_audit_report *report);
 
-/* --- Sites ---------------------------------------------------------------------
- *
- * The filters `horizontal`, `vertical` and `tree` are spread over sites, each of
- * which holds a part and can be lost. Several threads may offer and test at once:
- * of two that offer the same key exactly one is told NEW, as long as no site is
- * lost: what is offered meanwhile is not known to it when it comes back. Which sites
- * are lost is not saved: in a loaded filter all are alive. These functions are
- * thread-safe on one object. */
-typedef enum {
-    WEIR_SITE_ALIVE,
-    WEIR_SITE_LOST, /* it does not answer; what it holds stays as it is */
-    WEIR_SITE_EMPTY /* alive again, but it has forgotten everything */
-} weir_site_state;
+/* ------------------------------------------------------------------------
+ * 6. Snapshots of several parts
+ * ------------------------------------------------------------------------ */
 
-typedef struct {
-    bool alive;
-    size_t level;    /* of a tree: 0 is the root */
-    size_t parent;   /* of a tree: number of the site above, SIZE_MAX for the root */
-    uint64_t asked;  /* keys on which it was asked, or (vertical) messages */
-    uint64_t seen;   /* of these, answered SEEN */
-    uint64_t memory; /* bytes */
-    double fill;     /* 0 to 1 */
-} weir_site_info;
-
-typedef struct {
-    size_t sites, lost;
-    uint64_t keys;     /* offered and tested */
-    uint64_t messages; /* to sites, for testing and for setting */
-    uint64_t bytes;    /* in these: positions, or hashes, and answers */
-    double fairness;   /* Jain's index of `asked` over the sites of the last level: 1 is even */
-    double greatest;   /* share of the busiest of these */
-} weir_traffic;
-
-/* How many sites there are; 0 for a filter of one piece. */
-WEIR_API size_t weir_filter_sites(const weir_filter *filter);
-
-/* Site i, or the state of it. Fail with WEIR_ERR_RANGE. */
-WEIR_API weir_status weir_filter_get_site(const weir_filter *filter, size_t i, weir_site_info *info,
-                                          weir_error *err);
-WEIR_API weir_status weir_filter_set_site(weir_filter *filter, size_t i, weir_site_state state,
-                                          weir_error *err);
-
-/* What went over the wire, or would have. Fails with WEIR_ERR_UNSUPPORTED. */
-WEIR_API weir_status weir_filter_get_traffic(const weir_filter *filter, weir_traffic *traffic,
-                                             weir_error *err);
-
-/* --- Snapshots of several parts ---------------------------------------------
- *
- * A snapshot file holds named parts: filters, audits, and notes (bytes of your
+/* A snapshot file holds named parts: filters, audits, and notes (bytes of your
  * own, such as how far you have read). docs/format.md has it byte by byte. */
 typedef struct weir_snapshot weir_snapshot;
 
@@ -465,9 +435,11 @@ WEIR_API size_t weir_snapshot_count(const weir_snapshot *snapshot);
 WEIR_API void weir_snapshot_get_part(const weir_snapshot *snapshot, size_t i,
                                      weir_snapshot_part *part);
 
-/* --- The tables of filters ---------------------------------------------------
- *
- * What `weir help filters`, the man page and the spec parser are made from. */
+/* ------------------------------------------------------------------------
+ * 7. The tables of filters
+ * ------------------------------------------------------------------------ */
+
+/* What `weir help filters`, the man page and the spec parser are made from. */
 typedef enum {
     WEIR_OPT_SIZE,   /* bytes, K M G T are powers of 1024 */
     WEIR_OPT_COUNT,  /* a whole number, K M G are powers of 1000 */
@@ -503,345 +475,11 @@ WEIR_API const weir_kind *weir_filter_kind(size_t i);
 /* The options that every filter takes; ends with a name of NULL. */
 WEIR_API const weir_option *weir_common_options(void);
 
-/* --- Pairs: how many records are nearly the same ------------------------------
- *
- * A weir_pairs is a summary of records of d values each, from which the number
- * of pairs that agree in at least s of them is estimated, in one pass and
- * without comparing pairs. A pair is two different records, in no order. Made
- * from a spec:
- *
- *     pairs:columns=6,threshold=4,sample=0.5
- *
- * `weir_pairs_kind()` lists the options. method=offline keeps all super-values
- * (in memory=, then in a temporary file without a name), method=online keeps
- * sketches of fixed size. Records are known by their `row`, d words; rows are
- * made by weir_pairs_row() from text, or are any numbers of your own. */
-typedef struct weir_pairs weir_pairs;
+/* ------------------------------------------------------------------------
+ * 8. Numbers with units
+ * ------------------------------------------------------------------------ */
 
-WEIR_API weir_status weir_pairs_new(weir_pairs **out, const char *spec, weir_error *err);
-WEIR_API void weir_pairs_free(weir_pairs *pairs);
-
-/* Its one kind, and the full spec of a summary, as for filters. */
-WEIR_API const weir_kind *weir_pairs_kind(void);
-WEIR_API size_t weir_pairs_spec(const weir_pairs *pairs, char *buffer, size_t size);
-
-/* Where temporary files go; $TMPDIR, or /tmp, unless it is set. */
-WEIR_API weir_status weir_pairs_set_folder(weir_pairs *pairs, const char *folder, weir_error *err);
-
-typedef struct {
-    const void *bytes;
-    size_t length;
-} weir_field;
-
-typedef enum {
-    WEIR_ROW_OK = 0,
-    WEIR_ROW_TOO_FEW,  /* not as many fields as columns */
-    WEIR_ROW_TOO_MANY, /* a set of more items than columns */
-    WEIR_ROW_EMPTY     /* a text without words, a set without items */
-} weir_row_status;
-
-/* Make the d words of a record: by the spec's `from`, of d fields (columns), up
- * to d items (set) or one text (text, cosine). Thread-safe on one object. */
-WEIR_API weir_row_status weir_pairs_row(const weir_pairs *pairs, const weir_field *fields,
-                                        size_t count, uint64_t *row);
-
-/* A number rounded to a multiple of `step`, as text: so numbers can be compared
- * as columns. False if the bytes are not a number, or the step is not above 0; a number
- * that is beyond all multiples stays as it is. out: at least 40 bytes. */
-WEIR_API bool weir_round_number(const void *bytes, size_t length, double step, char *out);
-
-/* Add records: count rows of d words, one after the other. `first` is the number
- * of the first of them; each record of a summary needs a number of its own (the
- * choice of super-values follows from it), in any order. Fails with WEIR_ERR_IO,
- * WEIR_ERR_MEMORY or WEIR_ERR_RANGE (online: a counter of 32 bits overflows), and
- * then some of the records may have been added. */
-WEIR_API weir_status weir_pairs_add(weir_pairs *pairs, uint64_t first, const uint64_t *rows,
-                                    size_t count, weir_error *err);
-
-/* Do now what the first answer would do: sort. For threads that fill summaries
- * which are then merged. */
-WEIR_API void weir_pairs_prepare(weir_pairs *pairs);
-
-/* Move all records of `from` to `into`; `from` is empty afterwards. Both must
- * have the same spec, but for `draw`, `memory` and `witnesses`; and either their
- * `draw` or the numbers of their records must be different (WEIR_ERR_MISMATCH,
- * as far as their witnesses show it). */
-WEIR_API weir_status weir_pairs_merge(weir_pairs *into, weir_pairs *from, weir_error *err);
-
-/* An answer. Counts are estimates, unbiased, and so may come out negative when
- * there is little to count; deviations are standard deviations. */
-typedef struct {
-    unsigned columns, threshold;
-    uint64_t records[2]; /* of a self-join: the same twice; of a search: all, and 1 */
-    double pairs;        /* how many there are in all */
-    double count[65];    /* [k] pairs that agree in exactly k, threshold <= k <= columns */
-    double deviation[65];
-    double similar; /* pairs that agree in threshold or more */
-    double similar_deviation;
-    double similar_bound;      /* the thesis's bound on that deviation, much wider */
-    double low, high;          /* interval of 95% around similar, within 0 and pairs */
-    unsigned long long values; /* super-values that were compared */
-} weir_pairs_answer;
-
-WEIR_API weir_status weir_pairs_self(weir_pairs *pairs, weir_pairs_answer *out, weir_error *err);
-
-/* Pairs of one record of each. The specs must be the same but for `draw`, which
- * must differ, and `memory` (WEIR_ERR_MISMATCH). */
-WEIR_API weir_status weir_pairs_join(weir_pairs *a, weir_pairs *b, weir_pairs_answer *out,
-                                     weir_error *err);
-
-/* Records of a summary that agree with this one. */
-WEIR_API weir_status weir_pairs_search(weir_pairs *pairs, const uint64_t *row,
-                                       weir_pairs_answer *out, weir_error *err);
-
-/* Save and load, as filters are. */
-WEIR_API weir_status weir_pairs_save(weir_pairs *pairs, const char *path, weir_error *err);
-WEIR_API weir_status weir_pairs_load(weir_pairs **out, const char *path, weir_error *err);
-WEIR_API weir_status weir_snapshot_put_pairs(weir_snapshot *snapshot, const char *name,
-                                             weir_pairs *pairs, weir_error *err);
-WEIR_API weir_pairs *weir_snapshot_take_pairs(weir_snapshot *snapshot, const char *name);
-
-typedef struct {
-    uint64_t records;
-    uint64_t memory;     /* bytes held */
-    uint64_t disk;       /* bytes in temporary files */
-    uint64_t per_record; /* super-values drawn for each record */
-    uint64_t witnesses;  /* records kept as a sample */
-    unsigned columns, threshold, repeats;
-    bool online;
-    uint64_t width; /* of a sketch, and its depth */
-    unsigned depth;
-    double sample;
-    unsigned signatures; /* independent ones of a text; 1 for all else */
-    unsigned row_words;  /* words of a row: columns x signatures */
-} weir_pairs_info;
-WEIR_API void weir_pairs_get_info(const weir_pairs *pairs, weir_pairs_info *info);
-
-/* Examples. Super-values that more than one record drew (that records of both
- * drew, if b is not NULL), at most `most`, in no order that means anything;
- * returns how many. Offline summaries only (WEIR_ERR_UNSUPPORTED). Then, for each
- * record once more, those of a list that it drew: place in the sorted list for
- * each, at most `most`. */
-WEIR_API weir_status weir_pairs_collisions(weir_pairs *a, weir_pairs *b, uint64_t *values,
-                                           size_t most, size_t *count, weir_error *err);
-WEIR_API size_t weir_pairs_match(weir_pairs *pairs, uint64_t number, const uint64_t *row,
-                                 const uint64_t *values, size_t count, size_t *places, size_t most);
-
-/* How many of d values two rows have in common; `set`: in any place. */
-WEIR_API unsigned weir_rows_agree(const uint64_t *a, const uint64_t *b, unsigned columns, bool set);
-
-/* The exact numbers, by comparing. Rows of d words; b NULL: pairs within a. out:
- * count[k] for k from threshold up (all 65 are written), deviations 0. */
-typedef enum { WEIR_EXACT_AUTO, WEIR_EXACT_ALL_PAIRS, WEIR_EXACT_INDEX } weir_exact_method;
-typedef struct {
-    unsigned columns, threshold;
-    bool set;
-    weir_exact_method method;
-} weir_exact_options;
-WEIR_API weir_status weir_pairs_exact(const weir_exact_options *options, const uint64_t *a,
-                                      size_t a_count, const uint64_t *b, size_t b_count,
-                                      weir_pairs_answer *out, weir_error *err);
-
-/* Random sampling, for comparison: the pairs among the records that the summary
- * keeps as a sample, scaled up, with the deviation that the choice of the sample makes. b NULL: a
- * self-join. */
-WEIR_API weir_status weir_pairs_sampled(const weir_pairs *a, const weir_pairs *b,
-                                        weir_pairs_answer *out, weir_error *err);
-
-/* The answers of several independent signatures of the same texts become one, all[0]: the mean of
- * their counts, with an interval of 95% by how far they are apart, which so covers the chance that
- * is in the choice of hashes. At most 64. */
-WEIR_API void weir_pairs_average(weir_pairs_answer *all, size_t count);
-
-/* How many of the pairs that are counted for texts of a similarity (0 to 1) are less similar, as
- * the records that were kept whole show it; and the least similarity of which that is no more than
- * a quarter of what is counted, 1: none. b: the other side of a join, or NULL.
- * WEIR_ERR_UNSUPPORTED: the values are not made of texts. */
-typedef struct {
-    double below, least;
-} weir_pairs_doubt;
-WEIR_API weir_status weir_pairs_doubts(const weir_pairs *a, const weir_pairs *b, double similarity,
-                                       weir_pairs_doubt *out, weir_error *err);
-
-/* How similar two records are by their rows, 0 to 1: the share of their values that agree; of
- * texts the Jaccard similarity or cosine that the values of all signatures speak for. */
-WEIR_API double weir_pairs_similarity(const weir_pairs *pairs, const uint64_t *a,
-                                      const uint64_t *b);
-
-/* The chance that a pair is counted as similar, when each of d values agrees
- * with this probability; and the same by the similarity of two texts (Jaccard,
- * or cosine) when g hashes make a value. */
-WEIR_API double weir_pairs_chance(unsigned columns, unsigned threshold, double agrees);
-WEIR_API double weir_pairs_curve(bool cosine, unsigned columns, unsigned threshold, unsigned group,
-                                 double similarity);
-
-/* The threshold, at least half of the columns, and the group for which that curve
- * comes nearest to a step at a similarity: the area between them is least. */
-WEIR_API void weir_pairs_choose(bool cosine, unsigned columns, double similarity,
-                                unsigned *threshold, unsigned *group);
-
-/* What theorems 8 (width 0) and 10 ask for so that the share of similar pairs is
- * off by more than `error` with at most `chance`. */
-typedef struct {
-    bool reachable;   /* false: not even with all super-values */
-    double sample;    /* r */
-    unsigned repeats; /* runs to take the median of */
-    double values;    /* super-values a record, over all runs */
-    double bytes;
-} weir_pairs_budget;
-WEIR_API void weir_pairs_cost(unsigned columns, unsigned threshold, double records, double error,
-                              double chance, double width, weir_pairs_budget *out);
-
-/* --- Planning -----------------------------------------------------------------
- *
- * Which filter, and what will it cost? A profile measures a stream, or stands
- * for one that is only known by its numbers; the plan replays it through every
- * kind of filter against exact truth. `weir plan` is these functions and a
- * table.
- *
- * A stream as the formulas see it: how many records, how many keys, and for the
- * repeats how long ago the key came by last. */
-typedef struct {
-    double gap;      /* records between the two occurrences */
-    double distance; /* distinct keys among these */
-    double share;    /* of the repeats; all shares add up to 1 */
-} weir_gap;
-
-typedef struct {
-    double records, distinct;
-    const weir_gap *gaps; /* from short to long */
-    size_t gap_count;
-} weir_stream_model;
-
-/* What the formulas of a filter say about such a stream: fpr is the highest rate
- * that it comes to, fnr the mean over the repeats. Some kinds have none:
- * WEIR_ERR_UNSUPPORTED. */
-typedef struct {
-    double fpr, fnr;
-} weir_expectation;
-WEIR_API weir_status weir_filter_expect(const weir_filter *filter, const weir_stream_model *model,
-                                        weir_expectation *expectation, weir_error *err);
-
-/* What is asked. Zero-fill it; 0 is "not known" in every field but fpr. */
-typedef struct {
-    uint64_t memory; /* bytes of the filter */
-    double fpr;      /* bound on false positives, above 0 and up to 0.5 */
-    double records;  /* of the whole stream */
-    double distinct; /* keys in it */
-    int64_t window;  /* records or nanoseconds; a repeat older than this is new */
-    bool window_is_time;
-    double rate; /* records a second, where a window in time meets records without times */
-} weir_plan_question;
-
-/* A stream, of which every occurrence of a part of its keys is kept: all of them
- * as long as they fit, then one in 2, in 4, ... chosen by hash. */
-typedef struct weir_profile weir_profile;
-
-/* memory: the most it may use (at least 64K). The question's memory says how few
- * keys are still enough (0: not known). Hashes are those of any one filter. */
-WEIR_API weir_status weir_profile_new(weir_profile **out, uint64_t memory,
-                                      const weir_plan_question *question, weir_error *err);
-
-/* A stream drawn by the question's numbers: keys alike, `distinct` of them, or
- * with a window and no `distinct` new keys of which one in ten comes again within
- * the window. What is not known is assumed and filled in. Fails with
- * WEIR_ERR_RANGE if memory and all the rest are unknown, a window in time comes
- * without a rate, or a number is out of range: below 0, none at all, or a stream of
- * more than 1e18 records. */
-WEIR_API weir_status weir_profile_assume(weir_profile **out, uint64_t memory,
-                                         weir_plan_question *question, weir_error *err);
-WEIR_API void weir_profile_free(weir_profile *profile);
-
-/* Take note of a batch, its times and its importances if it has any; with importances
- * a repeat counts as much as it matters. Fails with WEIR_ERR_MEMORY, or
- * WEIR_ERR_MISMATCH if only some batches have them. */
-WEIR_API weir_status weir_profile_observe(weir_profile *profile, const weir_batch *batch,
-                                          weir_error *err);
-
-typedef struct {
-    uint64_t records;                    /* observed */
-    uint64_t covered;                    /* of these, the first so many are looked at */
-    uint64_t one_in;                     /* one key in so many is kept */
-    uint64_t kept;                       /* records of those keys */
-    uint64_t keys;                       /* distinct ones among them */
-    double distinct;                     /* distinct keys in what is covered */
-    double growth;                       /* distinct keys grow as records to this power, 0 to 1 */
-    double gap_median, gap_90;           /* records between a repeat and its predecessor */
-    double distance_median, distance_90; /* distinct keys between */
-    double zipf;  /* exponent of the frequencies by rank; 0: even, or too few to say */
-    double drift; /* 0: both halves draw from the same keys, 1: they have none in common */
-} weir_profile_report;
-
-/* Fails with WEIR_ERR_RANGE if there is too little to judge by, WEIR_ERR_MEMORY. */
-WEIR_API weir_status weir_profile_get_report(weir_profile *profile, weir_profile_report *report,
-                                             weir_error *err);
-
-/* One answer. */
-typedef struct {
-    const weir_kind *kind;
-    char options[64]; /* of the spec, beside memory, fpr and window: "max=3", or "" */
-    uint64_t memory;
-    double fpr;               /* the highest rate that a new key meets */
-    double fnr;               /* share of the repeats that pass as new, */
-    double fnr_low, fnr_high; /* and where it should lie in a real run */
-    double formula_fnr;       /* what the filter's formulas say; below 0: it has none */
-    double keys_per_second;   /* 0 until weir_plan_calibrate() */
-    unsigned positions;       /* places looked at for each key */
-    bool usable;              /* keeps the bound on false positives, for all of the stream */
-    char why[160];            /* if not: the reason */
-} weir_plan_choice;
-
-/* Try every kind; best first, those that are not usable last. size: of the array;
- * *count: how many there are. */
-WEIR_API weir_status weir_plan_rank(weir_profile *profile, const weir_plan_question *question,
-                                    weir_plan_choice *choices, size_t size, size_t *count,
-                                    weir_error *err);
-
-/* The same filter with another memory (of the question): fills in *choice again. */
-WEIR_API weir_status weir_plan_try(weir_profile *profile, const weir_plan_question *question,
-                                   weir_plan_choice *choice, weir_error *err);
-
-/* The least memory at which any filter has at most this fnr; *choice is that
- * filter. Fails with WEIR_ERR_RANGE if none up to 1T does. */
-WEIR_API weir_status weir_plan_memory(weir_profile *profile, const weir_plan_question *question,
-                                      double fnr, weir_plan_choice *choice, weir_error *err);
-
-/* The longest window, in records, that fits the question's memory with at most
- * this fnr when every key may be new. */
-WEIR_API weir_status weir_plan_window(const weir_plan_question *question, double fnr,
-                                      uint64_t *window, weir_plan_choice *choice, weir_error *err);
-
-/* Measure keys_per_second on this machine with keys that are all new, at the
- * choice's memory but at most 64M of it, for about so long. */
-WEIR_API weir_status weir_plan_calibrate(const weir_plan_question *question,
-                                         weir_plan_choice *choice, double seconds, weir_error *err);
-
-/* How to spread a filter over sites of which some may be lost at once, so that fpr
- * holds then too: by keys (`horizontal`), and by places (`vertical`) with the best k
- * and rule of live places. best is set in that which lets at most `fnr` of the repeats
- * pass while sites are lost and holds more keys, or else lets fewer pass. Thread-safe.
- * Fails with WEIR_ERR_RANGE. */
-typedef struct {
-    double sites, lost;
-    uint64_t memory; /* of all sites together */
-    double fpr, fnr;
-} weir_sites_question;
-
-typedef struct {
-    bool vertical, best;
-    unsigned k, live; /* by places: of a key; of these to live for SEEN */
-    double keys;      /* that fit: at most a few in a hundred are pushed out */
-    double messages;  /* to sites for a repeat, on average; a new key costs up to twice that */
-    double fpr;       /* while all are there */
-    double fpr_lost, fnr_lost; /* while sites are lost */
-} weir_sites_choice;
-
-WEIR_API weir_status weir_plan_sites(const weir_sites_question *question, weir_sites_choice *across,
-                                     weir_sites_choice *down, weir_error *err);
-
-/* --- Numbers with units ------------------------------------------------------
- *
- * One place parses and prints them, for specs, options and reports alike. The
+/* One place parses and prints them, for specs, options and reports alike. The
  * parsers read the whole text or fail with WEIR_ERR_RANGE and an offset. A seed is
  * written as a count is, or 0x hexadecimal. */
 WEIR_API weir_status weir_parse_size(const char *text, uint64_t *bytes, weir_error *err);
@@ -871,225 +509,6 @@ WEIR_API char *weir_print_duration(char *buffer, int64_t nanoseconds);
  * for "did you mean": copied into buffer (at least 32 bytes), or NULL when
  * none is near. */
 WEIR_API const char *weir_nearest(const char *word, const char *names, char *buffer);
-
-/* ------------------------------------------------------------------------
- * 6. Sketches
- * ------------------------------------------------------------------------ */
-
-/* A sketch summarises how often keys came by. It is made from a spec as a
- * filter is, takes keys with weights, and answers some of the questions below;
- * which ones depends on its kind (docs/sketches.md has the table), and a
- * question that it cannot answer fails with WEIR_ERR_UNSUPPORTED and a text
- * that names the kinds which can.
- *
- *     weir_sketch *s;
- *     weir_estimate e;
- *     weir_sketch_new(&s, "countmin:error=0.1%,confidence=99%", &err);
- *     weir_sketch_add(s, "a key", 5, 1, &err);
- *     weir_sketch_estimate(s, "a key", 5, WEIR_BY_AUTO, &e, &err);
- *     printf("%.0f (%.0f to %.0f)\n", e.value, e.low, e.high);
- *
- * Every sketch takes memory=SIZE, seed=N and hash=NAME; most can be sized by
- * error and confidence instead of memory. */
-typedef struct weir_sketch weir_sketch;
-
-WEIR_API weir_status weir_sketch_new(weir_sketch **out, const char *spec, weir_error *err);
-WEIR_API weir_status weir_sketch_new_with(weir_sketch **out, const char *spec,
-                                          const weir_allocator *allocator, weir_error *err);
-WEIR_API void weir_sketch_free(weir_sketch *sketch); /* NULL is allowed */
-WEIR_API void weir_sketch_clear(weir_sketch *sketch);
-
-/* Count a key, `weight` times. A negative weight takes back what was added
- * before, where the sketch can; the bounds of `countmin` and `top` hold while no key was
- * taken back more often than it came. Fails with WEIR_ERR_RANGE, and changes nothing, when a
- * counter would overflow or the weight makes no sense. */
-WEIR_API weir_status weir_sketch_add(weir_sketch *sketch, const void *key, size_t length,
-                                     int64_t weight, weir_error *err);
-
-/* The hash under which this sketch knows a key; see weir_filter_hash(). */
-WEIR_API uint64_t weir_sketch_hash(const weir_sketch *sketch, const void *key, size_t length);
-
-/* The hashes of records in a row; see weir_filter_hash_records(). */
-WEIR_API void weir_sketch_hash_records(const weir_sketch *sketch, const void *base,
-                                       const uint32_t *offsets, size_t count, size_t tail,
-                                       uint64_t *hashes);
-
-/* Bytes that belong to update i of a batch, good until the call returns.
- * Called only for those few keys that a sketch keeps. */
-typedef const void *weir_bytes_fn(void *context, size_t i, size_t *length);
-
-/* A batch of updates. Zero-fill it and set what you have. */
-typedef struct {
-    size_t count;
-    const uint64_t *hashes;  /* from weir_sketch_hash(); not for integer keys */
-    const int64_t *values;   /* integer keys: for ranges and quantiles */
-    const double *decimals;  /* keys that are not all integers: for `kll`, in place of values */
-    const int64_t *weights;  /* NULL: 1 each */
-    const double *fractions; /* weights that are not whole (or NULL): need counter=real */
-    const int64_t *times;    /* nanoseconds, for window and decay; NULL: now */
-    weir_bytes_fn *key;      /* for sketches that hand keys back: `top`, samples */
-    weir_bytes_fn *row;      /* for `distinct` with rows=: what a predicate looks at */
-    void *context;           /* for key and row */
-} weir_updates;
-
-/* Add a batch: the same as adding its keys one by one, with two exceptions.
- * `top` (also within `window`) counts up to 256 keys of a batch before it looks
- * for candidates: counts and estimates are the same, but which keys near the
- * floor it holds, and the floor, can depend on where batches end. With decay=
- * counters may differ in rounding, and where no times are given all of a batch
- * has the same time. On failure those before err->offset are in, that one and
- * those after it are not. */
-WEIR_API weir_status weir_sketch_add_batch(weir_sketch *sketch, const weir_updates *updates,
-                                           weir_error *err);
-
-/* Let time pass to `time` without a record: windows and decay look from there. */
-WEIR_API void weir_sketch_advance(weir_sketch *sketch, int64_t time);
-
-/* How to read a count-min sketch; other sketches have one way and take any. */
-typedef enum {
-    WEIR_BY_AUTO = 0, /* whichever the counters show to be best for this stream */
-    WEIR_BY_CM,       /* the minimum: never too low */
-    WEIR_BY_CMM,      /* counter less the median of its row; the median of the rows */
-    WEIR_BY_CMM_MEAN  /* counter less the mean of the others in its row: unbiased by row */
-} weir_estimator;
-
-/* An answer. low and high hold the truth with a chance of 99% at least (where
- * a side is certain the kind says so); deviation is the standard deviation of
- * value by the theory of the kind, 0 where the value is exact. */
-typedef struct {
-    double value, low, high, deviation;
-} weir_estimate;
-
-/* How often did a key come by (the sum of its weights)? Queries may compute
- * and keep row statistics: none of them is thread-safe on one object. */
-WEIR_API weir_status weir_sketch_estimate(weir_sketch *sketch, const void *key, size_t length,
-                                          weir_estimator by, weir_estimate *out, weir_error *err);
-WEIR_API weir_status weir_sketch_estimate_hash(weir_sketch *sketch, uint64_t hash,
-                                               weir_estimator by, weir_estimate *out,
-                                               weir_error *err);
-
-/* The sum over keys of count squared, and of the product of the counts in two
- * streams. The two sketches must be alike in all options (WEIR_ERR_MISMATCH). */
-WEIR_API weir_status weir_sketch_self_join(weir_sketch *sketch, weir_estimator by,
-                                           weir_estimate *out, weir_error *err);
-WEIR_API weir_status weir_sketch_join(weir_sketch *a, weir_sketch *b, weir_estimator by,
-                                      weir_estimate *out, weir_error *err);
-
-/* A key that a sketch kept. The bytes are good until the sketch is changed,
- * queried again or freed. */
-typedef struct {
-    const void *key;
-    size_t length; /* of what is kept */
-    bool cut;      /* the key was longer than the sketch keeps */
-    uint64_t hash;
-    weir_estimate count;
-    const void *row; /* one row seen with the key, or NULL */
-    size_t row_length;
-} weir_item;
-
-typedef struct {
-    weir_item *items; /* room for `room` items, the caller's; filled, most frequent first */
-    size_t room;
-    size_t found;  /* items filled in */
-    bool complete; /* nothing can be missing: the sketch vouches for it */
-    double floor;  /* a key that is not listed came by at most this often (99% for samples) */
-} weir_items;
-
-/* The most frequent keys, as many as there is room for; all keys whose count
- * may exceed `share` (0 to 1) of the total. */
-WEIR_API weir_status weir_sketch_top(weir_sketch *sketch, weir_estimator by, weir_items *out,
-                                     weir_error *err);
-WEIR_API weir_status weir_sketch_above(weir_sketch *sketch, double share, weir_estimator by,
-                                       weir_items *out, weir_error *err);
-
-/* The weight of the integer keys from low to high, both included. */
-WEIR_API weir_status weir_sketch_range(weir_sketch *sketch, int64_t low, int64_t high,
-                                       weir_estimator by, weir_estimate *out, weir_error *err);
-
-/* The least key such that the keys up to it hold `share` of the weight. low and high
- * hold the true one with a chance of 99%. `kll` has the least key for 0 and the greatest for 1,
- * exactly. A quantile of nothing is WEIR_ERR_RANGE. */
-typedef struct {
-    int64_t value, low, high; /* integer keys */
-    bool is_decimal;          /* some key was not an integer: the answer is in these */
-    double decimal, decimal_low, decimal_high;
-} weir_quantile;
-WEIR_API weir_status weir_sketch_quantile(weir_sketch *sketch, double share, weir_quantile *out,
-                                          weir_error *err);
-
-/* How many different keys; how many in both of two streams. */
-WEIR_API weir_status weir_sketch_distinct(weir_sketch *sketch, weir_estimate *out, weir_error *err);
-WEIR_API weir_status weir_sketch_common(weir_sketch *a, weir_sketch *b, weir_estimate *out,
-                                        weir_error *err);
-
-/* How many different keys, of those that `accept` says yes to. It is asked
- * about every key in the sample and, where rows are kept, about each of its
- * rows: one yes is enough. */
-typedef bool weir_accept_fn(void *context, const weir_item *item);
-WEIR_API weir_status weir_sketch_distinct_where(weir_sketch *sketch, weir_accept_fn *accept,
-                                                void *context, weir_estimate *out, weir_error *err);
-
-/* The keys of a sample; count.value is how many records (or, for a sample of
- * distinct keys, how often this key came by). */
-WEIR_API weir_status weir_sketch_sample(weir_sketch *sketch, weir_items *out, weir_error *err);
-
-/* Make `into` the sketch of both streams. They must be alike in all options
- * (WEIR_ERR_MISMATCH says which differs), and of a kind that can be merged. */
-WEIR_API weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from, weir_error *err);
-
-/* As for filters. */
-WEIR_API weir_status weir_sketch_save(const weir_sketch *sketch, const char *path, weir_error *err);
-WEIR_API weir_status weir_sketch_load(weir_sketch **out, const char *path, weir_error *err);
-WEIR_API weir_status weir_sketch_save_to(const weir_sketch *sketch, weir_write_fn *write,
-                                         void *context, weir_error *err);
-WEIR_API weir_status weir_sketch_load_from(weir_sketch **out, weir_read_fn *read, void *context,
-                                           const weir_allocator *allocator, weir_error *err);
-WEIR_API weir_status weir_sketch_save_bytes(const weir_sketch *sketch, void *buffer, size_t size,
-                                            size_t *length, weir_error *err);
-WEIR_API weir_status weir_sketch_load_bytes(weir_sketch **out, const void *bytes, size_t length,
-                                            const weir_allocator *allocator, weir_error *err);
-WEIR_API weir_status weir_sketch_clone(weir_sketch **out, const weir_sketch *sketch,
-                                       const weir_allocator *allocator, weir_error *err);
-WEIR_API weir_status weir_snapshot_put_sketch(weir_snapshot *snapshot, const char *name,
-                                              const weir_sketch *sketch, weir_error *err);
-WEIR_API weir_sketch *weir_snapshot_take_sketch(weir_snapshot *snapshot, const char *name);
-
-typedef struct {
-    const char *name;
-    uint64_t seed;
-    uint64_t memory;     /* bytes held: its cells and a few KiB of tables */
-    uint64_t updates;    /* added since creation or clear */
-    double total;        /* sum of the weights, as of now under decay and windows */
-    bool takes_decimals; /* keys may be decimal numbers */
-    double error;        /* the error that the size stands for, relative as the kind says */
-    double confidence;   /* with which that error holds */
-    bool overfull;       /* more was added than it was planned for: see the kind's advice */
-    uint32_t answers;    /* bits of weir_answer */
-} weir_sketch_info;
-
-/* What a sketch can answer. */
-typedef enum {
-    WEIR_CAN_ESTIMATE = 1,
-    WEIR_CAN_SELF_JOIN = 2,
-    WEIR_CAN_JOIN = 4,
-    WEIR_CAN_TOP = 8,
-    WEIR_CAN_RANGE = 16,
-    WEIR_CAN_QUANTILE = 32,
-    WEIR_CAN_DISTINCT = 64,
-    WEIR_CAN_COMMON = 128,
-    WEIR_CAN_WHERE = 256,
-    WEIR_CAN_SAMPLE = 512
-} weir_answer;
-
-WEIR_API void weir_sketch_get_info(const weir_sketch *sketch, weir_sketch_info *info);
-WEIR_API size_t weir_sketch_spec(const weir_sketch *sketch, char *buffer, size_t size);
-WEIR_API void weir_sketch_details(const weir_sketch *sketch, weir_detail_fn *each, void *context);
-
-/* Kind i of the sketches, NULL past the last; the options that all take; what
- * kind i can answer (bits of weir_answer). */
-WEIR_API const weir_kind *weir_sketch_kind(size_t i);
-WEIR_API uint32_t weir_sketch_kind_answers(size_t i);
-WEIR_API const weir_option *weir_sketch_common_options(void);
 
 #ifdef __cplusplus
 }

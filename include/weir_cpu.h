@@ -1,4 +1,4 @@
-/* weir_cpu.h - the vector level: which instructions weir uses.
+/* weir_cpu.h - the vector level: which instructions weir uses. (experimental)
  *
  * Loops that are worth it exist once for each level; every level gives the same
  * answers. weir uses the best level that the processor has. The environment
@@ -31,15 +31,15 @@ typedef enum {
 
 /* The level in use. The first call reads WEIR_CPU; a name that is unknown, or a level that the
  * processor lacks, then counts as not given (weir_cpu_choose() reports it). Thread-safe. */
-WEIR_API weir_cpu_level weir_cpu_now(void);
+WEIR_EXPERIMENTAL weir_cpu_level weir_cpu_now(void);
 
 /* Use the level of this name from now on. NULL: the level of WEIR_CPU, or without it the best.
  * Objects that exist keep working and give the same answers. Not thread-safe.
  * Fails with WEIR_ERR_RANGE: no such level, or not on this processor; nothing is changed. */
-WEIR_API weir_status weir_cpu_choose(const char *name, weir_error *err);
+WEIR_EXPERIMENTAL weir_status weir_cpu_choose(const char *name, weir_error *err);
 
 /* The name of a level on this kind of processor, or NULL if this processor lacks it. */
-WEIR_API const char *weir_cpu_name(weir_cpu_level level);
+WEIR_EXPERIMENTAL const char *weir_cpu_name(weir_cpu_level level);
 
 #ifdef __cplusplus
 }

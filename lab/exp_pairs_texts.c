@@ -23,6 +23,7 @@
 #include "lab_pairs.h"
 #include "lab_rng.h"
 #include "lab_stream.h"
+#include "weir_pairs.h"
 
 enum { T_SIMILARITY, T_VALUES };
 enum { MOST_WORDS = 64 }; /* of a text; the rest is left out */

@@ -12,6 +12,7 @@
 #include "lab_log.h"
 #include "lab_rng.h"
 #include "slice/loss.h"
+#include "weir_sites.h"
 
 /* --- the sizes of section 7 --- */
 

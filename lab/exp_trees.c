@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lab_log.h"
+#include "weir_sites.h"
 
 enum { MOST_LEVELS = 5 };
 

@@ -7,6 +7,7 @@
 
 #include "lab_rng.h"
 #include "lab_stream.h"
+#include "weir_sites.h"
 
 /* --- logs --------------------------------------------------------------------------------- */
 

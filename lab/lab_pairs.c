@@ -18,6 +18,7 @@
 #include "lab_rng.h"
 #include "lab_stream.h"
 #include "lab_titles.h"
+#include "weir_pairs.h"
 
 enum { BATCH = 4096, COMPARED = 5000 };
 

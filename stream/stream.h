@@ -40,6 +40,7 @@
 #include <stdint.h>
 
 #include <weir.h>
+#include <weir_sketch.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,6 +3,7 @@
 #define WEIR_FILTER_AGING_H
 
 #include "weir.h"
+#include "weir_plan.h"
 
 /* For how many records a key is known after it was put in, in the mean, when this share of
  * them is called NEW. */

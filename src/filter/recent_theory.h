@@ -3,6 +3,7 @@
 #define WEIR_FILTER_RECENT_THEORY_H
 
 #include "weir.h"
+#include "weir_plan.h"
 
 /* A way to lay out all lines: so many groups, of which the keys that fall into
  * one push each other out. Groups have `slots` places, a share `wide` of them,

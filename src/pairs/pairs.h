@@ -23,6 +23,7 @@
 #include "pairs/supervalue.h"
 #include "sketch/matrix.h"
 #include "weir.h"
+#include "weir_pairs.h"
 
 struct weir_pairs {
     weir__value values[WEIR__OPTIONS_MAX];

@@ -4,6 +4,7 @@
 
 #include "pairs/supervalue.h"
 #include "weir.h"
+#include "weir_pairs.h"
 
 /* One level as both sides drew it: shares of the C(d, k) subsets. In a self-join
  * both are the same; a search takes all subsets of its one record. */

@@ -4,6 +4,7 @@
 
 #include "core/hash.h"
 #include "weir.h"
+#include "weir_pairs.h"
 
 #define WEIR__GROUP_MOST 64
 #define WEIR__SHINGLE_MOST 64

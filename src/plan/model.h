@@ -3,6 +3,7 @@
 #define WEIR_PLAN_MODEL_H
 
 #include "plan/profile.h"
+#include "weir_plan.h"
 
 enum { WEIR__GAPS_MOST = 512 };
 

@@ -3,6 +3,7 @@
 #define WEIR_PLAN_PROFILE_H
 
 #include "weir.h"
+#include "weir_plan.h"
 
 #define WEIR__NO_RECORD UINT32_MAX
 

@@ -19,6 +19,7 @@
 #include "core/cells.h"
 #include "core/error.h"
 #include "slice/loss.h"
+#include "weir_sites.h"
 
 #define K_MOST 24
 

@@ -3,6 +3,7 @@
 #define WEIR_SKETCH_LIKELY_H
 
 #include "sketch/matrix.h"
+#include "weir_sketch.h"
 
 enum { WEIR__NOISE_STEPS = 192 };
 

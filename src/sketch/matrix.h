@@ -12,6 +12,7 @@
 
 #include "sketch/rowhash.h"
 #include "weir.h"
+#include "weir_sketch.h"
 
 #define WEIR__DEPTH_MOST 32
 #define WEIR__COUNTER_CHOICES "32|64|real"

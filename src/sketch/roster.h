@@ -14,6 +14,7 @@
 #define WEIR_SKETCH_ROSTER_H
 
 #include "sketch/sketch.h"
+#include "weir_sketch.h"
 
 #define WEIR__KEY_CUT UINT32_C(0x80000000)
 

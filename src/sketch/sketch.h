@@ -23,6 +23,7 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "weir.h"
+#include "weir_sketch.h"
 
 enum { WEIR__SK_MEMORY, WEIR__SK_SEED, WEIR__SK_HASH, WEIR__SK_OWN };
 

@@ -17,6 +17,8 @@
 #include "core/hash.h"
 #include "core/rng.h"
 #include "snapshot/snapshot.h"
+#include "weir_pairs.h"
+#include "weir_sketch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

@@ -15,6 +15,8 @@
 
 #include "filter/fading/importance.h"
 #include "weir.h"
+#include "weir_pairs.h"
+#include "weir_sketch.h"
 
 typedef enum { NOTHING, CONSTANT, ALWAYS_NEW, NEVER_FORGETS } plant;
 

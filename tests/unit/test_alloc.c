@@ -5,6 +5,9 @@
  * behind (the address sanitizer's run finds leaks), until it succeeds.
  */
 #include "testing.h"
+#include "weir_pairs.h"
+#include "weir_plan.h"
+#include "weir_sketch.h"
 
 #include <sys/mman.h>
 

@@ -5,6 +5,9 @@
  * in a file, through functions and in memory, and every status of loading is reached.
  */
 #include "testing.h"
+#include "weir_pairs.h"
+#include "weir_sites.h"
+#include "weir_sketch.h"
 
 #include <sys/stat.h>
 

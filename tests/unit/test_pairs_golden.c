@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/rng.h"
+#include "weir_pairs.h"
 
 enum { D = 5, RECORDS = 80, MORE = 40, MOST_ANSWERS = 64 };
 

@@ -17,6 +17,7 @@
 #include "filter/filter.h"
 #include "filter/line/lines.h"
 #include "filter/probe.h"
+#include "weir_plan.h"
 
 /* The first options of both filters, in this order. */
 enum {

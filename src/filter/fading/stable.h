@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "weir.h"
+#include "weir_plan.h"
 
 /* Theorem 3: the least share of zeros that the filter tends to; reached when
  * all keys are equally frequent. */

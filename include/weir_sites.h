@@ -1,0 +1,103 @@
+/* weir_sites.h - filters that are spread over sites. (experimental)
+ *
+ * The filters `horizontal`, `vertical` and `tree` are spread over sites, each of
+ * which holds a part and can be lost. Several threads may offer and test at once:
+ * of two that offer the same key exactly one is told NEW, as long as no site is
+ * lost: what is offered meanwhile is not known to it when it comes back. Which sites
+ * are lost is not saved: in a loaded filter all are alive. These functions are
+ * thread-safe on one object.
+ *
+ * Contents:
+ *
+ *   1. Sites     how many, their state, lose one and bring it back
+ *   2. Traffic   messages and bytes between the sites
+ *   3. Planning  how to spread a filter so that lost sites do little harm
+ */
+#ifndef WEIR_SITES_H
+#define WEIR_SITES_H
+
+#include <weir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------
+ * 1. Sites
+ * ------------------------------------------------------------------------ */
+
+typedef enum {
+    WEIR_SITE_ALIVE,
+    WEIR_SITE_LOST, /* it does not answer; what it holds stays as it is */
+    WEIR_SITE_EMPTY /* alive again, but it has forgotten everything */
+} weir_site_state;
+
+typedef struct {
+    bool alive;
+    size_t level;    /* of a tree: 0 is the root */
+    size_t parent;   /* of a tree: number of the site above, SIZE_MAX for the root */
+    uint64_t asked;  /* keys on which it was asked, or (vertical) messages */
+    uint64_t seen;   /* of these, answered SEEN */
+    uint64_t memory; /* bytes */
+    double fill;     /* 0 to 1 */
+} weir_site_info;
+
+/* How many sites there are; 0 for a filter of one piece. */
+WEIR_EXPERIMENTAL size_t weir_filter_sites(const weir_filter *filter);
+
+/* Site i, or the state of it. Fail with WEIR_ERR_RANGE. */
+WEIR_EXPERIMENTAL weir_status weir_filter_get_site(const weir_filter *filter, size_t i,
+                                                   weir_site_info *info, weir_error *err);
+WEIR_EXPERIMENTAL weir_status weir_filter_set_site(weir_filter *filter, size_t i,
+                                                   weir_site_state state, weir_error *err);
+
+/* ------------------------------------------------------------------------
+ * 2. Traffic
+ * ------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t sites, lost;
+    uint64_t keys;     /* offered and tested */
+    uint64_t messages; /* to sites, for testing and for setting */
+    uint64_t bytes;    /* in these: positions, or hashes, and answers */
+    double fairness;   /* Jain's index of `asked` over the sites of the last level: 1 is even */
+    double greatest;   /* share of the busiest of these */
+} weir_traffic;
+
+/* What went over the wire, or would have. Fails with WEIR_ERR_UNSUPPORTED. */
+WEIR_EXPERIMENTAL weir_status weir_filter_get_traffic(const weir_filter *filter,
+                                                      weir_traffic *traffic, weir_error *err);
+
+/* ------------------------------------------------------------------------
+ * 3. Planning
+ * ------------------------------------------------------------------------ */
+
+/* How to spread a filter over sites of which some may be lost at once, so that fpr
+ * holds then too: by keys (`horizontal`), and by places (`vertical`) with the best k
+ * and rule of live places. best is set in that which lets at most `fnr` of the repeats
+ * pass while sites are lost and holds more keys, or else lets fewer pass. Thread-safe.
+ * Fails with WEIR_ERR_RANGE. */
+typedef struct {
+    double sites, lost;
+    uint64_t memory; /* of all sites together */
+    double fpr, fnr;
+} weir_sites_question;
+
+typedef struct {
+    bool vertical, best;
+    unsigned k, live; /* by places: of a key; of these to live for SEEN */
+    double keys;      /* that fit: at most a few in a hundred are pushed out */
+    double messages;  /* to sites for a repeat, on average; a new key costs up to twice that */
+    double fpr;       /* while all are there */
+    double fpr_lost, fnr_lost; /* while sites are lost */
+} weir_sites_choice;
+
+WEIR_EXPERIMENTAL weir_status weir_plan_sites(const weir_sites_question *question,
+                                              weir_sites_choice *across, weir_sites_choice *down,
+                                              weir_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -261,7 +261,7 @@ static weir_status read_part(block_reader *r, weir_snapshot *snapshot) {
 }
 
 static weir_status read_head(block_reader *r) {
-    uint8_t head[WEIR__SNAPSHOT_HEAD];
+    uint8_t head[WEIR__SNAPSHOT_HEAD] = {0};
     for (int64_t n = 1; n > 0 && r->at < sizeof head;) {
         n = pull(r, head + r->at, sizeof head - r->at);
         if (n < 0) return cannot_read(r);

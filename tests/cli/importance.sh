@@ -83,7 +83,8 @@ trouble_like other-filter-in-state "dedup: --importance goes with*" \
   dedup --format csv --header --key id --filter stable --importance amount pay.csv
 trouble_like no-such-column "dedup: no column 'amonut' in 'pay.csv': did you mean 'amount'*" \
   $common --filter importance --importance amonut pay.csv
-trouble_like lines "dedup: --importance goes with --format csv*" dedup --filter importance --importance 1 pay.csv
+trouble "not-a-number" "dedup: record 1 of 'pay.csv' (at byte 0): the field is not a number" \
+  dedup --filter importance --importance 1 pay.csv
 trouble_like one-field "dedup: cannot read --importance*" $common --filter importance --importance id,amount pay.csv
 }
 finish

@@ -70,7 +70,9 @@ trouble_like other-filter "dedup: --producer goes with --filter tree; to 'recent
 trouble_like slices-alone "dedup: --producer goes with --filter tree; to 'horizontal'*" \
   $csv --filter horizontal --producer who all.csv
 trouble_like no-such-column "dedup: no column 'hwo' in 'all.csv': did you mean 'who'*" $csv $tree --producer hwo all.csv
-trouble_like lines "dedup: --producer goes with --format csv*" dedup $tree --producer 1 all.csv
+tail -n +2 all.csv | tr ',' ' ' >all.txt
+run dedup $tree --key 2 --producer 1 --state l.weir all.txt
+is lines "$loads" "$(leaves l.weir)"
 trouble_like one-field "dedup: cannot read --producer*" $csv $tree --producer who,url all.csv
 }
 finish

@@ -20,8 +20,6 @@
  * own, so the results do not depend on their number.
  */
 #include <getopt.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +27,8 @@
 #include <unistd.h>
 
 #include "accuracy.h"
+#include "accuracy_drawn.h"
+#include "accuracy_surprise.h"
 #include "lab_rng.h"
 #include "lab_stream.h"
 
@@ -73,7 +73,9 @@ typedef struct {
     size_t extra_count; /* "recent:option=value": more of its spec */
     double memories[MOST_CHOICES], rates[MOST_CHOICES];
     size_t memory_count, rate_count;
-    char names[512]; /* storage of setup.filters */
+    char names[512];          /* storage of setup.filters */
+    accuracy_drawing drawing; /* count 0: the reference streams */
+    bool surprises;
 } options;
 
 /* The work on one stream, shared by the threads. */
@@ -82,7 +84,6 @@ typedef struct {
     const accuracy_stream *stream;
     accuracy_row *rows;
     size_t count;
-    atomic_size_t next;
 } work;
 
 static void die(const char *what, const char *text) {
@@ -145,18 +146,9 @@ static void run_row(const work *w, accuracy_row *row) {
         if (is_rival(setup->filters[i])) meet_rival(w, row, i);
 }
 
-static void *worker(void *context) {
-    work *w = context;
-    for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->count;) run_row(w, &w->rows[i]);
-    return NULL;
-}
-
-static void run_rows(work *w, int jobs) {
-    pthread_t threads[256];
-    int started = 0;
-    while (started < jobs - 1 && !pthread_create(&threads[started], NULL, worker, w)) started++;
-    worker(w);
-    while (started > 0) pthread_join(threads[--started], NULL);
+static void run_one(void *context, size_t i) {
+    const work *w = context;
+    run_row(w, &w->rows[i]);
 }
 
 /* Fill in the coordinates of a stream's cells; returns how many. */
@@ -181,7 +173,7 @@ static size_t lay_out(const options *opt, const accuracy_stream *s, accuracy_row
 
 /* --- streams ------------------------------------------------------------------------ */
 
-/* Draw or read a stream and find its truth. A file that is not there is no
+/* Draw or read a stream's ids and find its truth. A file that is not there is no
  * trouble: one line says so. */
 static int prepare(accuracy_stream *s, uint64_t seed) {
     weir_error err;
@@ -201,9 +193,12 @@ static int prepare(accuracy_stream *s, uint64_t seed) {
         fprintf(stderr, "weir-accuracy: %s: out of memory\n", s->name);
         exit(2);
     }
-    for (size_t i = 0; i < count; i++) ids[i] = lab_hash_id(ids[i], seed);
     s->hashes = ids;
     return count > 0;
+}
+
+static void hash_ids(const accuracy_stream *s, uint64_t seed) {
+    for (size_t i = 0; i < s->truth->count; i++) s->hashes[i] = lab_hash_id(s->hashes[i], seed);
 }
 
 static void discard(accuracy_stream *s) {
@@ -257,6 +252,11 @@ static const char usage[] =
     "  --filters A,B    which filters, the judged one first (default recent,stable,reservoir;\n"
     "                   all: every filter of the library)\n"
     "  --with F:O=V,... more options for filter F\n"
+    "  --drawn N        streams drawn from a seed instead: lengths, parts, memories, rates\n"
+    "  --draw-seed S    which (default 1, the one that filters are tuned on)\n"
+    "  --only I,J       of these, by number\n"
+    "  --surprises      ten seeds and twice the memory: with --drawn for each of the drawn\n"
+    "                   streams, else for the reference streams\n"
     "  --memory X,Y     fractions of 64 bits a distinct key, e.g. 1/64,0.5\n"
     "  --fpr X,Y        false positive rates, e.g. 10%,0.001\n"
     "  --seed N         of streams, hashes and filters (default 1)\n"
@@ -277,6 +277,24 @@ static size_t parse_numbers(const char *text, double *values) {
         values[count++] = value;
     }
     return count;
+}
+
+/* A number of at least 1. */
+static uint64_t whole(const char *text) {
+    char *end;
+    uint64_t value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || !value) die("this is no number of at least 1:", text);
+    return value;
+}
+
+static void parse_only(accuracy_drawing *drawing, const char *text) {
+    double values[MOST_CHOICES];
+    drawing->only_count = parse_numbers(text, values);
+    for (size_t i = 0; i < drawing->only_count; i++) {
+        drawing->only[i] = (size_t)values[i];
+        if (values[i] != (double)drawing->only[i]) die("these are not numbers of streams:", text);
+    }
+    drawing->count = drawing->only_count;
 }
 
 static int exists(const char *name) {
@@ -327,17 +345,33 @@ static void parse_options(options *opt, int argc, char **argv) {
         MARKDOWN,
         CSV,
         LIST,
+        DRAWN,
+        DRAW_SEED,
+        ONLY,
+        SURPRISES,
         HELP
     };
-    static const struct option names[] = {
-        {"quick", 0, NULL, QUICK}, {"streams", 1, NULL, STREAMS}, {"filters", 1, NULL, FILTERS},
-        {"with", 1, NULL, WITH},   {"memory", 1, NULL, MEMORY},   {"fpr", 1, NULL, FPR},
-        {"seed", 1, NULL, SEED},   {"jobs", 1, NULL, JOBS},       {"markdown", 0, NULL, MARKDOWN},
-        {"csv", 0, NULL, CSV},     {"list", 0, NULL, LIST},       {"help", 0, NULL, HELP},
-        {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"quick", 0, NULL, QUICK},
+                                          {"streams", 1, NULL, STREAMS},
+                                          {"filters", 1, NULL, FILTERS},
+                                          {"with", 1, NULL, WITH},
+                                          {"memory", 1, NULL, MEMORY},
+                                          {"fpr", 1, NULL, FPR},
+                                          {"seed", 1, NULL, SEED},
+                                          {"jobs", 1, NULL, JOBS},
+                                          {"markdown", 0, NULL, MARKDOWN},
+                                          {"csv", 0, NULL, CSV},
+                                          {"list", 0, NULL, LIST},
+                                          {"help", 0, NULL, HELP},
+                                          {"drawn", 1, NULL, DRAWN},
+                                          {"draw-seed", 1, NULL, DRAW_SEED},
+                                          {"only", 1, NULL, ONLY},
+                                          {"surprises", 0, NULL, SURPRISES},
+                                          {NULL, 0, NULL, 0}};
     const char *memory = NULL, *fpr = NULL;
     memset(opt, 0, sizeof *opt);
     opt->setup.seed = 1;
+    opt->drawing.seed = 1;
     opt->setup.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (int c; (c = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
         switch (c) {
@@ -374,6 +408,18 @@ static void parse_options(options *opt, int argc, char **argv) {
         case LIST:
             list_streams();
             break;
+        case DRAWN:
+            opt->drawing.count = (size_t)whole(optarg);
+            break;
+        case DRAW_SEED:
+            opt->drawing.seed = whole(optarg);
+            break;
+        case ONLY:
+            parse_only(&opt->drawing, optarg);
+            break;
+        case SURPRISES:
+            opt->surprises = true;
+            break;
         case 'h':
         case HELP:
             fputs(usage, stdout);
@@ -401,35 +447,76 @@ static size_t run_streams(const options *opt, accuracy_stream *streams, size_t c
     size_t done = 0;
     for (size_t i = 0; i < count; i++) {
         if (!prepare(&streams[i], opt->setup.seed)) continue;
+        hash_ids(&streams[i], opt->setup.seed);
         accuracy_print_stream(&opt->setup, &streams[i]);
         fflush(stdout);
         work w = {.opt = opt, .stream = &streams[i], .rows = rows + done};
         w.count = lay_out(opt, &streams[i], w.rows);
-        run_rows(&w, opt->setup.jobs);
+        accuracy_each(w.count, opt->setup.jobs, run_one, &w);
         done += w.count;
         discard(&streams[i]);
     }
     return done;
 }
 
+static int run_table(const options *opt, accuracy_stream *streams, size_t count) {
+    double start = now();
+    int missed = 0;
+    accuracy_row *rows = malloc(count * opt->memory_count * opt->rate_count * sizeof *rows);
+    if (!rows) die("out of memory for", "the table");
+    accuracy_print_head(&opt->setup);
+    size_t done = run_streams(opt, streams, count, rows);
+    accuracy_print_columns(&opt->setup);
+    for (size_t i = 0; i < done; i++) {
+        accuracy_print_row(&opt->setup, &rows[i]);
+        missed |= (rows[i].broken & LAB_BROKE_MUST) != 0;
+    }
+    accuracy_print_summary(&opt->setup, rows, done, now() - start);
+    free(rows);
+    return missed;
+}
+
+static int run_surprises(const options *opt, accuracy_stream *streams, size_t count) {
+    accuracy_surprise *cells = malloc(count * ACCURACY_SURPRISES * sizeof *cells);
+    size_t done = 0;
+    if (!cells) die("out of memory for", "the surprises");
+    for (size_t i = 0; i < count; i++) {
+        if (!prepare(&streams[i], opt->setup.seed)) continue;
+        accuracy_surprise_run(&opt->setup, extra_of(opt, opt->setup.filters[0]), &streams[i],
+                              cells + done);
+        done += ACCURACY_SURPRISES;
+        discard(&streams[i]);
+    }
+    accuracy_surprise_print(cells, done, "  ");
+    int missed = !accuracy_surprise_holds(cells, done);
+    free(cells);
+    return missed;
+}
+
+static int run_drawn(options *opt) {
+    double start = now();
+    accuracy_drawing *drawing = &opt->drawing;
+    accuracy_drawn_sum sum;
+    accuracy_drawn *rows = malloc(drawing->count * sizeof *rows);
+    if (!rows) die("out of memory for", "the drawn streams");
+    drawing->filter = opt->setup.filters[0];
+    drawing->extra = extra_of(opt, drawing->filter);
+    drawing->jobs = opt->setup.jobs;
+    drawing->seeds = opt->surprises;
+    size_t count = accuracy_drawn_run(drawing, rows);
+    accuracy_drawn_sum_up(&sum, rows, count, drawing->seeds);
+    if (opt->setup.form == ACCURACY_CSV) accuracy_drawn_csv(stdout, drawing, rows, count);
+    else accuracy_drawn_print(drawing, rows, count, now() - start);
+    free(rows);
+    return !sum.holds;
+}
+
 int main(int argc, char **argv) {
     static options opt;
     accuracy_stream streams[REFERENCES];
-    double start = now();
-    int missed = 0;
     parse_options(&opt, argc, argv);
+    if (opt.drawing.count) return run_drawn(&opt);
     size_t count = choose_streams(&opt, streams);
     if (!count) die("no reference stream is among", opt.streams);
-    accuracy_row *rows = malloc(count * opt.memory_count * opt.rate_count * sizeof *rows);
-    if (!rows) die("out of memory for", "the table");
-    accuracy_print_head(&opt.setup);
-    size_t done = run_streams(&opt, streams, count, rows);
-    accuracy_print_columns(&opt.setup);
-    for (size_t i = 0; i < done; i++) {
-        accuracy_print_row(&opt.setup, &rows[i]);
-        missed |= (rows[i].broken & LAB_BROKE_MUST) != 0;
-    }
-    accuracy_print_summary(&opt.setup, rows, done, now() - start);
-    free(rows);
-    return missed;
+    return opt.surprises ? run_surprises(&opt, streams, count) : run_table(&opt, streams, count);
 }

@@ -270,7 +270,7 @@ static const stream_kind *find_kind(const char *name) {
         if (!strcmp(kinds[i].name, name)) return &kinds[i];
     for (size_t i = 0; lab_tagged_kinds[i].name; i++)
         if (!strcmp(lab_tagged_kinds[i].name, name)) return &lab_tagged_kinds[i];
-    return NULL;
+    return strcmp(lab_mix_kind.name, name) ? NULL : &lab_mix_kind;
 }
 
 static weir_status parse_real(const char *text, double *value, weir_error *err) {
@@ -400,6 +400,7 @@ void lab_stream_free(lab_stream *s) {
     if (!s) return;
     lab_file_free(s->file);
     lab_keys_free(s->keys);
+    free(s->mix);
     free(s);
 }
 

@@ -23,6 +23,8 @@
  *     burst:n=,universe=,rate=,factor=     uniform, tagged with its time slot
  *     producers:n=,universe=,producers=,fanout=,local=   tagged with its producer;
  *                                  lab_stream_tagged.c has these three
+ *     mix:n=,parts=                several of these at once, loops, scans, fashions, repeats
+ *                                  at every distance, changes of regime; lab_stream_mix.c
  *     file:path=,columns=,split=   the lines of a file or some columns of them
  *                                  (2-5, 1+7, or 0 for the whole line), split by
  *                                  tab (default) or space; zstd is recognised
@@ -69,8 +71,8 @@ weir_status lab_stream_check(const lab_stream *stream, weir_error *err);
 /* How many ids it gives in all; 0 for a file (read it to know). */
 uint64_t lab_stream_length(const lab_stream *stream);
 
-/* Every id is below this, so that a bitmap can hold the truth; 0 for a file,
- * whose ids are hashes. */
+/* Every id is below this, so that a bitmap can hold the truth; 0 for a file
+ * and a mix, whose ids are hashes. */
 uint64_t lab_stream_universe(const lab_stream *stream);
 
 /* Name i of the real streams, NULL past the last. */

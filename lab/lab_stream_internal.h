@@ -1,4 +1,4 @@
-/* lab_stream_internal.h - the parts of lab_stream.c and lab_stream_tagged.c. */
+/* lab_stream_internal.h - the parts of lab_stream.c, lab_stream_tagged.c, lab_stream_mix.c. */
 #ifndef LAB_STREAM_INTERNAL_H
 #define LAB_STREAM_INTERNAL_H
 
@@ -29,6 +29,7 @@ typedef struct {
     uint64_t producers, fanout;
     double local;
     char path[512], columns[32];
+    char parts[512]; /* mix */
 } stream_settings;
 
 typedef struct {
@@ -52,6 +53,7 @@ struct lab_stream {
     uint64_t bias;                      /* bmodel: b in 32 binary places */
     uint64_t leaf, left, due;           /* finest interval: number, positions and arrivals left */
     uint64_t below[STREAM_MOST_LEVELS]; /* importance: sum of the weights of levels 1..i */
+    struct stream_mix *mix;             /* mix: its parts */
     lab_file *file;
     lab_keys *keys;
     const lab_reading *reading; /* NULL: files are read by columns and split */
@@ -59,6 +61,8 @@ struct lab_stream {
 
 /* Ends with a name of NULL. */
 extern const stream_kind lab_tagged_kinds[];
+
+extern const stream_kind lab_mix_kind;
 
 /* The share of distinct ids expected in n draws of a universe. */
 double lab_expected_share(double universe, double n);

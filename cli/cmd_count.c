@@ -167,6 +167,7 @@ static const opt_entry count_table[] = {
      "A record counts half as much after each `1h` or `1M`.",
      "For counts, lists and join sizes: what is recent weighs more. In time or in records."},
     READ_TIME_ROWS,
+    READ_LEAP_ROW,
 
     {C_STATE, "state", 0, OPT_VALUE, "FILE", NULL, NULL, G_STATE, true,
      "Count on across runs: load FILE if there, save it.",
@@ -400,8 +401,6 @@ static int check_past(const count_settings *s) {
     if (span && s->exact) return cli_error("--exact goes with whole streams, not with a window");
     if (s->from.in.time_field && (!span || !spec_is_duration(span)))
         return cli_error("--time goes with a --window or --decay that is a duration, such as 1h");
-    if (s->from.in.time_format && !s->from.in.time_field)
-        return cli_error("--time-format goes with --time");
     return EXIT_DONE;
 }
 

@@ -25,7 +25,6 @@ enum {
     D_WINDOW,
     D_LATENESS,
     D_ON_LATE,
-    D_MAX_LEAP,
     D_STATE,
     D_SAVE_EVERY,
     D_RESUME,
@@ -105,11 +104,7 @@ static const opt_entry dedup_table[] = {
      "= drop\nit is left out and counted as late\n\n"
      "= judge\nit is judged as of the latest time so far, as far as the window reaches back from "
      "there, and counted as new or seen"},
-    {D_MAX_LEAP, "max-leap", 0, OPT_VALUE, "DURATION", NULL, "ten windows", G_WINDOW, false,
-     "How far ahead of the latest a record's time may be.",
-     "A time far in the future would make all records after it late. A record that is further "
-     "ahead than this is malformed, and `--on-bad` says what becomes of it. Raise it for streams "
-     "with longer gaps; `none` takes any time."},
+    READ_LEAP_ROW,
 
     {D_STATE, "state", 0, OPT_VALUE, "FILE", NULL, NULL, G_STATE, true,
      "Remember across runs: load FILE if there, save it.",
@@ -126,7 +121,9 @@ static const opt_entry dedup_table[] = {
      "Needs `--state`, `--output` and files as input, all as before. The output is cut back to "
      "the last save and the input continues there; the records written are those of a run that "
      "was never stopped. If there is nothing to continue the run begins at the start; if the run "
-     "had finished, only what was added to its last file is read."},
+     "had finished, what was added to its files is read, and files that were added to the list. "
+     "Files are known by device, inode and their first and last bytes: of a log that was renamed "
+     "in its folder the rest is read, then the new file under its name."},
 
     {D_INCOMPLETE, "incomplete", 0, OPT_VALUE, "WHAT", "hold|judge", "hold", G_STATE, false,
      "A last record without its end: `hold` or `judge`.",
@@ -153,8 +150,8 @@ static const opt_entry dedup_table[] = {
 
 /* The words as they were given; what they mean is decided when all are known. */
 typedef struct {
-    const char *memory, *fpr, *filter, *seed, *lateness, *max_leap, *audit;
-    bool time_format, on_late;
+    const char *memory, *fpr, *filter, *seed, *lateness, *audit;
+    bool on_late;
 } dedup_words;
 
 /* "1/64" or "64": a power of two. */
@@ -221,9 +218,6 @@ static int set_option(dedup_settings *s, dedup_words *w, int id, const char *val
     case D_WINDOW:
         s->window = value;
         break;
-    case READ_TIME_FORMAT:
-        w->time_format = true;
-        break;
     case D_LATENESS:
         w->lateness = value;
         break;
@@ -231,9 +225,6 @@ static int set_option(dedup_settings *s, dedup_words *w, int id, const char *val
         s->on_late =
             strcmp(value, "judge") ? (stream_action)value_choice("pass|drop", value) : STREAM_JUDGE;
         w->on_late = true;
-        break;
-    case D_MAX_LEAP:
-        w->max_leap = value;
         break;
     case D_AUDIT:
         s->audit = true;
@@ -260,23 +251,16 @@ static int resolve_filter(dedup_settings *s, const dedup_words *w) {
     if (w->seed && value_seed("--seed", w->seed, &seed) != EXIT_DONE) return EXIT_TROUBLE;
     if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
     if (w->fpr && value_rate("--fpr", w->fpr, &rate) != EXIT_DONE) return EXIT_TROUBLE;
-    s->kind_given = w->filter != NULL;
+    s->filter = w->filter;
     return spec_fold(s->spec, w->filter ? w->filter : weir_filter_kind(0)->name, additions,
                      sizeof additions / sizeof *additions);
 }
 
 /* Which window there is, the filter says when it is made: what depends on it is decided then. */
 static int resolve_times(dedup_settings *s, const dedup_words *w) {
-    const char *flag = w->lateness      ? "--lateness"
-                       : w->time_format ? "--time-format"
-                       : w->on_late     ? "--on-late"
-                       : w->max_leap    ? "--max-leap"
-                                        : NULL;
-    s->lateness = s->max_leap = -1;
+    const char *flag = w->lateness ? "--lateness" : w->on_late ? "--on-late" : NULL;
+    s->lateness = -1;
     if (flag && !s->from.in.time_field) return cli_error("%s goes with --time", flag);
-    if (w->max_leap && !strcmp(w->max_leap, "none")) s->max_leap = 0;
-    else if (w->max_leap && value_span("--max-leap", w->max_leap, 1, &s->max_leap) != EXIT_DONE)
-        return EXIT_TROUBLE;
     if (w->lateness) return value_span("--lateness", w->lateness, 0, &s->lateness);
     return EXIT_DONE;
 }

@@ -563,7 +563,10 @@ static int resolve_spec(pairs_settings *s, const pairs_words *w) {
     if (code == EXIT_DONE) code = print_spec(s->maker, s, w, s->exact ? s->columns : s->threshold);
     resolve_asked(s, w);
     if (code != EXIT_DONE || !s->columns) return code;
-    if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) return cli_error("%s", err.message);
+    if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) {
+        spec_name_flag(&err, NULL);
+        return cli_error("%s", err.message);
+    }
     weir_pairs_free(probe);
     return EXIT_DONE;
 }

@@ -194,8 +194,11 @@ void count_feed_free(count_feed *feed);
 int count_feed_check(count_feed *feed, const stream_reader *reader, const stream_batch *batch,
                      count_totals *totals);
 
-/* Feed records of a batch: check it and take all that are in order; or those whose
- * indices are given, into another set. */
+/* The records chosen of the batch that was checked last. */
+const stream_selection *count_feed_chosen(const count_feed *feed);
+
+/* Feed records of a batch: check it and take all that are in order; or, of a batch that was
+ * checked, those chosen whose numbers among the chosen are given, into another set. */
 int count_feed_batch(count_feed *feed, const stream_reader *reader, const stream_batch *batch,
                      count_totals *totals);
 int count_feed_some(count_feed *feed, count_group *into, const stream_batch *batch,

@@ -133,9 +133,11 @@ static bool take_number(feeder *f, uint32_t place, size_t n) {
     return false;
 }
 
-/* Take a record in hand; false if it stops the run. */
-static bool take(feeder *f, uint32_t place) {
+/* Take record i of those chosen in hand; false if it stops the run. */
+static bool take(feeder *f, size_t i) {
     const stream_batch *b = f->batch;
+    const stream_selection *s = &f->selection;
+    uint32_t place = s->places ? s->places[i] : (uint32_t)i;
     size_t n = f->count;
     if (f->feed->integers && !take_number(f, place, n)) return f->trouble == UINT32_MAX;
     if (f->feed->weighs) {
@@ -146,7 +148,7 @@ static bool take(feeder *f, uint32_t place) {
     }
     f->places[n] = place;
     f->hashes[n] = b->hashes[place];
-    if (b->times) f->times[n] = b->times[place];
+    if (s->times) f->times[n] = s->times[i];
     f->count++;
     return true;
 }
@@ -217,7 +219,7 @@ static void take_all(feeder *f) {
     const stream_batch *b = f->batch;
     for (size_t i = 0; i < b->count; i++) f->places[i] = (uint32_t)i;
     memcpy(f->hashes, b->hashes, b->count * sizeof *f->hashes);
-    if (b->times) memcpy(f->times, b->times, b->count * sizeof *f->times);
+    if (b->times) memcpy(f->times, f->selection.times, b->count * sizeof *f->times);
     f->count = b->count;
 }
 
@@ -246,7 +248,7 @@ static void take_folded(feeder *f) {
 static void take_singly(feeder *f) {
     const stream_selection *s = &f->selection;
     for (size_t i = 0; i < s->count; i++)
-        if (!take(f, s->places ? s->places[i] : (uint32_t)i)) break;
+        if (!take(f, i)) break;
 }
 
 /* Feed the batch in hand. */
@@ -256,14 +258,14 @@ static void feed_all(feeder *f) {
     f->count = 0;
     f->whole = true;
     f->decimal = false;
-    bool plain = !b->status && !feed->integers && !feed->weighs;
+    bool plain = f->selection.count == b->count && !feed->integers && !feed->weighs;
     bool fold = plain && feed->folds && !f->rest;
     f->folded = false;
     if (f->rest) f->rest--;
     if (plain && !fold && !feed->truths) {
         weir_updates u = {.count = b->count,
                           .hashes = b->hashes,
-                          .times = b->times,
+                          .times = f->selection.times,
                           .key = key_in_place,
                           .context = f};
         add_to(f, f->set, &u);
@@ -386,6 +388,10 @@ int count_feed_check(count_feed *feed, const stream_reader *reader, const stream
     return collect_errors(feed, totals);
 }
 
+const stream_selection *count_feed_chosen(const count_feed *feed) {
+    return &feed->feeders[0].selection;
+}
+
 /* Let all come as far as the first has; the lock is held. */
 static void set_limit(count_feed *feed) {
     feed->limit = 0;
@@ -495,6 +501,15 @@ int count_feed_gather(count_feed *feed) {
 
 void count_feed_truths(count_feed *feed, const count_truths *truths) { feed->truths = truths; }
 
+/* A time that leaps ahead would move all that was counted out of the window. */
+static int64_t leap_of(const count_settings *s) {
+    const char *span = s->window ? s->window : s->decay;
+    int64_t window = 0;
+    if (!s->from.in.time_field || !span || weir_parse_duration(span, &window, NULL) != WEIR_OK)
+        return 0;
+    return reading_max_leap(&s->from, window);
+}
+
 /* --- making and freeing ---------------------------------------------------------------------- */
 
 static int make_feeder(count_feed *feed, unsigned number, count_set *set) {
@@ -508,6 +523,7 @@ static int make_feeder(count_feed *feed, unsigned number, count_set *set) {
                   .rules = {.on_missing = feed->settings->from.on_missing,
                             .on_bad = feed->settings->from.on_bad,
                             .lateness = -1,
+                            .max_leap = leap_of(feed->settings),
                             .newest = INT64_MIN},
                   .trouble = UINT32_MAX};
     stream_options options = feed->settings->from.in;

@@ -120,13 +120,13 @@ static bool room_for(count_groups *g, size_t count) {
     return stream_make_room(&g->batch_room, count, arrays, 2);
 }
 
-/* Which group each record is of; what has none counts as missing. */
-static int assign(count_groups *g, const stream_batch *b, count_totals *totals) {
+/* Which group each record chosen is of; what has none counts as missing. */
+static int assign(count_groups *g, const stream_batch *b, const stream_selection *s,
+                  count_totals *totals) {
     for (size_t i = 0; i < g->count; i++) g->all[i].records = 0;
-    for (size_t i = 0; i < b->count; i++) {
-        size_t length;
-        g->of[i] = UINT32_MAX;
-        if (b->status && b->status[i] != STREAM_RECORD_OK) continue;
+    for (size_t n = 0; n < s->count; n++) {
+        size_t length, i = s->places ? s->places[n] : n;
+        g->of[n] = UINT32_MAX;
         const char *name = stream_pick(g->picker, b, i, &length);
         if (!name && g->settings->from.on_missing == STREAM_STOP)
             return cli_error("record %llu of '%s' has no field for --group",
@@ -137,7 +137,7 @@ static int assign(count_groups *g, const stream_batch *b, count_totals *totals) 
         }
         count_group *found = find_group(g, name, length);
         if (!found) return cli_error("out of memory for the groups; give fewer --groups");
-        g->of[i] = found->number;
+        g->of[n] = found->number;
         found->records++;
         found->total += b->numbers ? b->numbers[i] : 1;
     }
@@ -157,10 +157,11 @@ int count_groups_batch(count_groups *g, const stream_reader *reader, const strea
                        count_totals *totals) {
     if (!room_for(g, b->count)) return cli_error("out of memory");
     int code = look_at_status(g, reader, b, totals);
-    if (code == EXIT_DONE) code = assign(g, b, totals);
+    const stream_selection *s = count_feed_chosen(g->feed);
+    if (code == EXIT_DONE) code = assign(g, b, s, totals);
     uint32_t at = 0;
     for (size_t i = 0; i < g->count; i++) g->all[i].at = at, at += g->all[i].records;
-    for (size_t i = 0; i < b->count && code == EXIT_DONE; i++)
+    for (size_t i = 0; code == EXIT_DONE && i < s->count; i++)
         if (g->of[i] != UINT32_MAX) g->sorted[g->all[g->of[i]].at++] = (uint32_t)i;
     for (size_t i = 0; i < g->count && code == EXIT_DONE; i++) {
         count_group *one = &g->all[i];

@@ -311,6 +311,7 @@ int count_specs_make(count_specs *specs, const count_settings *s) {
 static int make_one(weir_sketch **out, const char *spec) {
     weir_error err;
     if (weir_sketch_new(out, spec, &err) == WEIR_OK) return EXIT_DONE;
+    spec_name_flag(&err, NULL); /* a --sketch was checked when it was placed */
     return cli_error("%s", err.message);
 }
 

@@ -24,11 +24,10 @@ typedef struct {
     reading from; /* the input, and how it is read */
 
     char spec[SPEC_SIZE]; /* of the filter, all options folded in */
-    bool kind_given;      /* the spec's kind was asked for, not assumed */
+    const char *filter;   /* --filter as given, or NULL */
 
     const char *window; /* as given, or NULL */
     int64_t lateness;   /* nanoseconds; -1: not given, the window */
-    int64_t max_leap;   /* nanoseconds; 0: any; -1: not given, ten windows */
     stream_action on_late;
 
     emit_mode emit;

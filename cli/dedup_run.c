@@ -21,8 +21,6 @@
 
 #define AUDIT_MEMORY (4u << 20) /* bytes, the most that the sample takes */
 
-enum { LEAP_WINDOWS = 10 }; /* windows that a time may be ahead, unless --max-leap says */
-
 typedef struct {
     const dedup_settings *settings; /* `own` */
     dedup_settings own;             /* as asked for, and with the defaults that the window gives */
@@ -30,7 +28,7 @@ typedef struct {
     weir_filter *filter;
     weir_audit *audit;
     run_output output;
-    run_input *inputs;
+    run_files files;
     run_point point; /* how far it has come */
     bool resumed;
     uint64_t written_before; /* records that the run that is resumed let through */
@@ -173,8 +171,7 @@ static engine_outcome take_batch(void *context, const stream_batch *whole) {
     stream_status status = b.count ? emit(d, &b, s->whole ? NULL : d->drop, &err) : STREAM_OK;
     if (status != STREAM_OK) return engine_fail(&d->engine, status, &err);
     if (b.count < whole->count) return engine_refuse(&d->engine, whole);
-    d->point.position = whole->after;
-    d->point.open_end = whole->open_end;
+    run_files_reach(&d->files, &whole->after, whole->open_end);
     return ENGINE_GO_ON;
 }
 
@@ -219,7 +216,8 @@ static engine_outcome save(void *context, bool complete) {
     d->point.mark = d->output.mark;
     d->point.complete = complete;
     d->point.newest = d->engine.rules.newest;
-    char *note = run_note_write(d->settings, d->inputs, &d->point, &length);
+    run_files_mark(&d->files, complete, d->filter);
+    char *note = run_note_write(d->settings, &d->files, &d->point, &length);
     if (!note) return engine_no_memory();
     weir_status saved = write_snapshot(d, note, length, &err);
     free(note);
@@ -264,7 +262,7 @@ static int check_filter(const dedup *d) {
     char difference[256];
     char *spec = report_spec(d->filter);
     if (!spec) return cli_error("out of memory");
-    bool fits = spec_fits(s->spec, s->kind_given, spec, difference, sizeof difference);
+    bool fits = spec_fits(s->spec, s->filter != NULL, spec, difference, sizeof difference);
     free(spec);
     if (fits) return EXIT_DONE;
     return cli_error("the state file '%s' holds %s; use the same options or another state file",
@@ -275,7 +273,7 @@ static int use_note(dedup *d, const weir_snapshot *snapshot) {
     size_t length;
     const char *note = weir_snapshot_note(snapshot, "run", &length);
     if (!note) return EXIT_DONE; /* made by the library or by merge: a filter alone */
-    switch (run_note_judge(d->settings, d->filter, note, length, &d->point)) {
+    switch (run_note_judge(d->settings, d->filter, note, length, &d->point, &d->files)) {
     case NOTE_REFUSED:
         return EXIT_TROUBLE;
     case NOTE_CONTINUE:
@@ -297,12 +295,15 @@ static int set_times(dedup *d) {
     if (!info.window || !info.window_is_time)
         return cli_error("--time goes with a --window that is a duration, such as --window 1h");
     if (s->lateness < 0) s->lateness = info.window;
-    if (s->max_leap < 0)
-        s->max_leap = info.window < INT64_MAX / LEAP_WINDOWS ? LEAP_WINDOWS * info.window : 0;
     d->engine.rules.lateness = s->lateness;
-    d->engine.rules.max_leap = s->max_leap;
+    d->engine.rules.max_leap = reading_max_leap(&s->from, info.window);
     d->engine.rules.on_late = s->on_late;
     return EXIT_DONE;
+}
+
+static int look_at_files(dedup *d) {
+    if (run_files_look(&d->files, &d->own.from, d->filter)) return EXIT_DONE;
+    return cli_error("out of memory");
 }
 
 static int load_state(dedup *d) {
@@ -316,6 +317,7 @@ static int load_state(dedup *d) {
     if (!d->filter) code = cli_error("'%s' holds no filter", d->settings->state);
     if (code == EXIT_DONE) code = check_filter(d);
     if (code == EXIT_DONE) code = set_times(d);
+    if (code == EXIT_DONE) code = look_at_files(d);
     if (code == EXIT_DONE) code = use_note(d, snapshot);
     weir_snapshot_free(snapshot);
     return code;
@@ -338,10 +340,13 @@ static int get_filter(dedup *d) {
     int code = engine_lock_state(&d->engine, &exists);
     if (code != EXIT_DONE) return code;
     if (exists) return load_state(d);
-    if (weir_filter_new(&d->filter, d->settings->spec, &err) != WEIR_OK)
+    if (weir_filter_new(&d->filter, d->settings->spec, &err) != WEIR_OK) {
+        spec_name_flag(&err, d->settings->filter);
         return cli_error("%s", err.message);
+    }
     say_implied_bound(d->filter);
-    return set_times(d);
+    int fine = set_times(d);
+    return fine == EXIT_DONE ? look_at_files(d) : fine;
 }
 
 /* Files in, file out: a run that can be resumed. */
@@ -359,15 +364,13 @@ static int open_streams(dedup *d) {
     stream_options in = s->from.in;
     in.filter = d->filter;
     in.hold_last = s->state && !s->judge_last;
-    if (d->resumed) in.start = d->point.position;
-    int code = engine_open(&d->engine, &in, s->from.files, s->from.file_count);
+    in.starts = d->files.starts;
+    int code = engine_open(&d->engine, &in, d->files.paths, d->files.count);
     if (code != EXIT_DONE) return code;
     d->point.resumable = s->state && all_files(s);
     if (s->resume && !d->point.resumable)
         return cli_error("--resume reads files and writes a file; pipes and devices cannot be "
                          "continued");
-    d->inputs = run_inputs_look(s, d->filter);
-    if (!d->inputs) return cli_error("out of memory");
     d->engine.output = &d->output;
     return run_output_open(&d->output, s, in.threads > 1, d->resumed ? &d->point.mark : NULL);
 }
@@ -440,7 +443,7 @@ static void release(dedup *d) {
     engine_release(&d->engine);
     weir_filter_free(d->filter);
     weir_audit_free(d->audit);
-    free(d->inputs);
+    run_files_release(&d->files);
     free(d->verdicts);
     free(d->drop);
     free(d->compact);

@@ -199,7 +199,10 @@ static int plan_error(pairs_settings *s) {
     uint64_t records = 0, dropped = 0;
     char more[80];
     if (!(s->error > 0)) return EXIT_DONE;
-    if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) return cli_error("%s", err.message);
+    if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) {
+        spec_name_flag(&err, NULL);
+        return cli_error("%s", err.message);
+    }
     int code = pairs_read(s, probe, s->in.files, s->in.file_count, &dropped, count_one, &records);
     weir_pairs_get_info(probe, &info);
     weir_pairs_free(probe);

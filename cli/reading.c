@@ -10,7 +10,10 @@
 
 #define MAX_RECORD_MOST (1ull << 30)
 
-enum { KEYS_SIZE = 4096 }; /* bytes of all keys together, their end included */
+enum {
+    KEYS_SIZE = 4096, /* bytes of all keys together, their end included */
+    LEAP_WINDOWS = 10 /* windows that a time may be ahead, unless --max-leap says */
+};
 
 static unsigned available_cores(void) {
     cpu_set_t set;
@@ -20,7 +23,8 @@ static unsigned available_cores(void) {
 }
 
 reading reading_defaults(void) {
-    reading r = {.in = stream_options_defaults(), .format = "lines", .on_bad = STREAM_STOP};
+    reading r = {
+        .in = stream_options_defaults(), .format = "lines", .on_bad = STREAM_STOP, .max_leap = -1};
     r.in.threads = available_cores();
     return r;
 }
@@ -42,6 +46,16 @@ static int number_option(reading *r, int id, const char *value) {
     default:
         return EXIT_DONE;
     }
+}
+
+static int leap_option(reading *r, const char *value) {
+    r->max_leap = 0;
+    return strcmp(value, "none") ? value_span("--max-leap", value, 1, &r->max_leap) : EXIT_DONE;
+}
+
+int64_t reading_max_leap(const reading *r, int64_t window) {
+    if (r->max_leap >= 0) return r->max_leap;
+    return window < INT64_MAX / LEAP_WINDOWS ? LEAP_WINDOWS * window : 0;
 }
 
 static int format_option(reading *r, const char *value) {
@@ -103,6 +117,8 @@ int reading_option(reading *r, int id, const char *value) {
     case READ_TIME_FORMAT:
         r->in.time_format = value;
         break;
+    case READ_MAX_LEAP:
+        return leap_option(r, value);
     case READ_IMPORTANCE:
         r->in.number_field = value;
         r->in.number_option = "--importance";
@@ -135,6 +151,8 @@ static int check_together(const reading *r) {
                         : r->in.number_field ? r->in.number_option
                         : r->in.label_field  ? r->in.label_option
                                              : NULL;
+    if (!r->in.time_field && (r->in.time_format || r->max_leap >= 0))
+        return cli_error("%s goes with --time", r->max_leap >= 0 ? "--max-leap" : "--time-format");
     if (r->in.header && !table) return cli_error("--header goes with --format csv or tsv");
     if (r->in.terminator == 0 && !lines) return cli_error("-z goes with --format lines or json");
     if (r->in.delimiter && !table && r->in.format != STREAM_LINES)

@@ -21,6 +21,7 @@ typedef struct {
     stream_action on_missing, on_bad;
     progress_mode progress;
     const char *metrics; /* file, or NULL */
+    int64_t max_leap;    /* ns that a time may be ahead; 0: any; -1: not given */
     bool quiet;
 } reading;
 
@@ -40,6 +41,7 @@ enum {
     READ_BAD,
     READ_TIME,
     READ_TIME_FORMAT,
+    READ_MAX_LEAP,
     READ_IMPORTANCE,
     READ_PRODUCER,
     READ_METRICS,
@@ -226,6 +228,15 @@ enum {
             "UTC."                                                                                 \
     }
 
+#define READ_LEAP_ROW                                                                              \
+    {                                                                                              \
+        READ_MAX_LEAP, "max-leap", 0, OPT_VALUE, "DURATION", NULL, "ten windows", "Window", false, \
+            "How far ahead of the latest a record's time may be.",                                 \
+            "A time far in the future would make all records after it late. A record that is "     \
+            "further ahead than this is malformed, and `--on-bad` says what becomes of it. Raise " \
+            "it for streams with longer gaps; `none` takes any time."                              \
+    }
+
 #define READ_IMPORTANCE_ROW                                                                        \
     {                                                                                              \
         READ_IMPORTANCE, "importance", 0, OPT_VALUE, "FIELD", NULL, NULL, "Filter", false,         \
@@ -289,6 +300,9 @@ reading reading_defaults(void);
 /* Take in a shared option; EXIT_TROUBLE after a message. Other ids are left
  * alone. */
 int reading_option(reading *r, int id, const char *value);
+
+/* The leap of times that is allowed with a window of so many ns: as asked for, or ten windows. */
+int64_t reading_max_leap(const reading *r, int64_t window);
 
 /* When all options are known: the operands are the files, and what was asked
  * for must go together. */

@@ -157,6 +157,25 @@ int spec_fold(char out[SPEC_SIZE], const char *spec, const spec_addition *additi
     return EXIT_DONE;
 }
 
+void spec_name_flag(weir_error *err, const char *given) {
+    static const char *const flags[][2] = {
+        {"memory", "memory"}, {"fpr", "fpr"},         {"window", "window"},
+        {"length", "window"}, {"seed", "seed"},       {"error", "error"},
+        {"sample", "sample"}, {"repeats", "repeats"}, {"confidence", "confidence"},
+    };
+    char rest[sizeof err->message], own[SPEC_SIZE];
+    size_t name = strcspn(err->message, "= ");
+    if (err->message[name] != '=') return;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (strlen(flags[i][0]) != name || memcmp(flags[i][0], err->message, name) != 0) continue;
+        if (given && spec_get(given, flags[i][0], own, sizeof own)) return;
+        snprintf(rest, sizeof rest, "%s", err->message + name + 1);
+        snprintf(err->message, sizeof err->message, "--%s %.*s", flags[i][1],
+                 (int)(sizeof rest - 16), rest);
+        return;
+    }
+}
+
 /* --- comparing ------------------------------------------------------------------------ */
 
 bool spec_is_duration(const char *text) {

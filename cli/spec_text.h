@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "weir.h"
+
 enum { SPEC_SIZE = 1024 }; /* the library reads specs up to this length */
 
 /* An option of the command line that stands for an option of the spec. */
@@ -17,6 +19,10 @@ typedef struct {
 /* Put the additions that were given behind a spec. 0, or EXIT_TROUBLE after a
  * message if the spec says something else itself, or has no such option. */
 int spec_fold(char out[SPEC_SIZE], const char *spec, const spec_addition *additions, size_t count);
+
+/* The library speaks of options of a spec: `memory=10 is out of range`. Where the user gave a flag
+ * instead, and no such option in the spec `given` (NULL: no spec), name that: `--memory 10`. */
+void spec_name_flag(weir_error *err, const char *given);
 
 /* The value of an option in a spec; false if it does not name it. */
 bool spec_get(const char *spec, const char *name, char *value, size_t size);

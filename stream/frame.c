@@ -419,10 +419,20 @@ static stream_status open_file(stream_framer *f) {
     }
 }
 
+/* Go to where a file begins, or the next one that is not left out. */
+static void go_to_file(stream_framer *f, uint64_t file) {
+    const stream_start *starts = f->options->starts;
+    while (starts && file < f->file_count && starts[file].leave_out) file++;
+    f->at = (stream_position){.file = file};
+    if (!starts || file >= f->file_count) return;
+    f->at.offset = starts[file].offset;
+    f->at.record = starts[file].record;
+}
+
 static void close_file(stream_framer *f) {
     stream__source_close(f->source);
     f->source = NULL;
-    f->at = (stream_position){.file = f->at.file + 1};
+    go_to_file(f, f->at.file + 1);
 }
 
 /* ------------------------------------------------------------------------
@@ -597,6 +607,20 @@ stream_status stream__frame(stream_framer *f, stream_block *block, int timeout_m
  * Beginning and end
  * ------------------------------------------------------------------------ */
 
+/* Has something of a file been read before? */
+static bool was_begun(const stream_framer *f, size_t file) {
+    const stream_options *o = f->options;
+    if (o->starts) return o->starts[file].offset > 0;
+    return file < o->start.file || (file == o->start.file && o->start.offset > 0);
+}
+
+/* A run that begins in the middle has the header of the first file that was begun. */
+static stream_status find_header(stream_framer *f, stream_error *err) {
+    for (size_t i = 0; i < f->file_count && !f->first_header; i++)
+        if (was_begun(f, i) && read_header(f, f->files[i], err) != STREAM_OK) return STREAM_FAILED;
+    return STREAM_OK;
+}
+
 stream_status stream__framer_init(stream_framer *f, const stream_options *options, key_plan *plan,
                                   const char *const *files, size_t file_count,
                                   source_control *control, size_t block_size, size_t max_records,
@@ -611,19 +635,15 @@ stream_status stream__framer_init(stream_framer *f, const stream_options *option
     f->block_size = f->aim = block_size;
     f->max_records = max_records;
     f->at = options->start;
-    if (f->at.file == 0 && f->at.offset == 0) return STREAM_OK;
+    if (options->starts) go_to_file(f, 0);
     if (f->at.file > file_count)
         return stream__fail(err, 0,
                             "cannot resume in file %llu of %zu: give the files of the first run",
                             (unsigned long long)f->at.file + 1, file_count);
-    for (size_t i = 0; i <= f->at.file && i < file_count; i++)
-        if (!strcmp(files[i], "-"))
+    for (size_t i = 0; i < file_count; i++)
+        if (was_begun(f, i) && !strcmp(files[i], "-"))
             return stream__fail(err, 0, "cannot resume from standard input: give a file");
-    for (size_t i = 0; options->header && i < file_count && !f->first_header; i++) {
-        if (i > f->at.file || (i == f->at.file && f->at.offset == 0)) break;
-        if (read_header(f, files[i], err) != STREAM_OK) return STREAM_FAILED;
-    }
-    return STREAM_OK;
+    return options->header ? find_header(f, err) : STREAM_OK;
 }
 
 void stream__framer_release(stream_framer *f) {

@@ -99,6 +99,14 @@ typedef struct {
     uint64_t record;
 } stream_position;
 
+/* Where one file of a list begins: `record` records, `offset` bytes of its content are done, or
+ * all of it is. */
+typedef struct {
+    uint64_t offset;
+    uint64_t record;
+    bool leave_out;
+} stream_start;
+
 /* What of Unicode is equal: the same bytes, the same characters, or compatible ones. */
 typedef enum { STREAM_BYTES, STREAM_NFC, STREAM_NFKC } stream_normalize;
 
@@ -205,12 +213,13 @@ typedef struct {
      * trimmed and folded if they are strings; objects and arrays among them as in a key. */
     enum { STREAM_TYPED, STREAM_AS_TEXT, STREAM_AS_ITEMS } json_values;
 
-    unsigned threads;      /* in all, the caller's included; default 1, more than 8 are as 8 */
-    unsigned consumers;    /* of these, so many take batches: stream_take(); default 1 */
-    stream_position start; /* where to begin: for resuming; default the beginning */
-    bool hold_last;        /* regular files may grow: do not deliver a last record without its
-                            * end; stream_progress.held counts its bytes */
-    size_t block_size;     /* bytes read at once; 0: the measured best. Tests use tiny ones */
+    unsigned threads;           /* in all, the caller's included; default 1, more than 8 are as 8 */
+    unsigned consumers;         /* of these, so many take batches: stream_take(); default 1 */
+    stream_position start;      /* where to begin: for resuming; default the beginning */
+    const stream_start *starts; /* instead, a beginning for each file; NULL: none. Not copied */
+    bool hold_last;             /* regular files may grow: do not deliver a last record without its
+                                 * end; stream_progress.held counts its bytes */
+    size_t block_size;          /* bytes read at once; 0: the measured best. Tests use tiny ones */
 } stream_options;
 
 #define STREAM_WIDTH_MOST 64

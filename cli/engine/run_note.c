@@ -8,26 +8,19 @@
  * URLs); options that decide what the output is (they must be the same to
  * continue a run, and only then); and the place that was reached.
  *
- * Inputs are recognised by name, size and hashes of their first and last 4096 bytes.
- * Files that were read to the end must be unchanged; the one that was being
- * read, and those after it, may have grown, unless a record without an end was
- * judged there (--incomplete judge): nobody knows whether what was added belongs to it.
+ * Which files these were, and how far each was read, is the business of run_files.c.
  */
 #include "run_note.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 
-enum { END_BYTES = 4096, NOTE_VERSION = 1, VALUE_MOST = 4096 };
+enum { NOTE_VERSION = 2, VALUE_MOST = 4096 };
 
 /* --- the options that must be the same ---------------------------------------------- */
 
@@ -37,7 +30,7 @@ typedef struct {
     char value[VALUE_MOST];
 } noted_option;
 
-enum { NOTED = 20 };
+enum { NOTED = 24 };
 
 static void note_option(noted_option *list, size_t *count, const char *name, bool of_key,
                         const char *value) {
@@ -52,6 +45,8 @@ static const char *yes_no(bool value) { return value ? "yes" : "no"; }
 static const char *const actions[] = {"pass", "drop", "fail"};
 static const char *const lates[] = {"pass", "drop", "pass", "judge"};
 static const char *const emits[] = {"new", "seen", "all", "verdicts"};
+static const char *const forms[] = {
+    [STREAM_BYTES] = "", [STREAM_NFC] = "nfc", [STREAM_NFKC] = "nfkc"};
 static const char *const compressions[] = {"none", "gzip", "zstd"};
 
 static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
@@ -61,6 +56,8 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
     snprintf(late, sizeof late, "%" PRId64 "ns", s->lateness);
     note_option(list, &n, "format", true, s->from.format);
     note_option(list, &n, "key", true, s->from.in.key);
+    note_option(list, &n, "delimiter", true, s->from.in.delimiter);
+    note_option(list, &n, "normalize", true, forms[s->from.in.normalize]);
     note_option(list, &n, "key-skip-prefix", true, skip);
     note_option(list, &n, "ignore-case", true, yes_no(s->from.in.ignore_case));
     note_option(list, &n, "trim", true, yes_no(s->from.in.trim));
@@ -116,10 +113,6 @@ static void put_point(FILE *out, const run_point *point) {
     put_counts(out, &point->counts);
     if (point->newest != INT64_MIN) fprintf(out, "newest=%" PRId64 "\n", point->newest);
     if (!point->resumable) return;
-    put_number(out, "input.file", point->position.file);
-    put_number(out, "input.offset", point->position.offset);
-    put_number(out, "input.record", point->position.record);
-    put_text(out, "input.open", yes_no(point->open_end));
     put_number(out, "output.offset", point->mark.offset);
     put_text(out, "output.open", yes_no(point->mark.open_end));
     fputs("output.end=", out);
@@ -128,8 +121,17 @@ static void put_point(FILE *out, const run_point *point) {
     fputc('\n', out);
 }
 
-char *run_note_write(const dedup_settings *settings, const run_input *inputs,
-                     const run_point *point, size_t *length) {
+/* For each file: size, device, inode, hashes; bytes and records done; how it ended; its name. */
+static void put_file(FILE *out, size_t i, const run_file *f) {
+    fprintf(out, "file.%zu=%" PRIu64 " %" PRIx64 ":%" PRIu64 " %016" PRIx64 " %016" PRIx64 " ", i,
+            f->size, f->device, f->inode, f->head, f->tail);
+    put_escaped(out, f->path);
+    fprintf(out, "\ndone.%zu=%" PRIu64 " %" PRIu64 " %s%s\n", i, f->offset, f->record,
+            f->ended ? "ended" : "begun", f->open_end ? " open" : "");
+}
+
+char *run_note_write(const dedup_settings *settings, const run_files *files, const run_point *point,
+                     size_t *length) {
     char *text = NULL;
     noted_option *list = calloc(NOTED, sizeof *list);
     FILE *out = list ? open_memstream(&text, length) : NULL;
@@ -144,12 +146,8 @@ char *run_note_write(const dedup_settings *settings, const run_input *inputs,
     size_t count = list_options(settings, list);
     for (size_t i = 0; i < count; i++) put_text(out, list[i].name, list[i].value);
     free(list);
-    put_number(out, "files", settings->from.file_count);
-    for (size_t i = 0; i < settings->from.file_count; i++) {
-        fprintf(out, "file.%zu=%" PRIu64 " %016" PRIx64 " ", i, inputs[i].size, inputs[i].head);
-        put_escaped(out, settings->from.files[i]);
-        fprintf(out, "\ntail.%zu=%016" PRIx64 "\n", i, inputs[i].tail);
-    }
+    put_number(out, "files", files->count);
+    for (size_t i = 0; i < files->count; i++) put_file(out, i, &files->list[i]);
     if (fclose(out)) {
         free(text);
         return NULL;
@@ -177,32 +175,6 @@ char *run_note_keys(const char *command, const reading *from, const run_counts *
     if (!out || !fclose(out)) return text;
     free(text);
     return NULL;
-}
-
-/* --- the inputs ----------------------------------------------------------------------- */
-
-/* Hash the first bytes of a file that has so many, or the last of these. */
-static uint64_t end_hash(const char *path, uint64_t size, bool last, const weir_filter *filter) {
-    char bytes[END_BYTES];
-    size_t count = size < sizeof bytes ? (size_t)size : sizeof bytes;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return 0;
-    ssize_t n = pread(fd, bytes, count, last ? (off_t)(size - count) : 0);
-    close(fd);
-    return n > 0 ? weir_filter_hash(filter, bytes, (size_t)n) : 0;
-}
-
-run_input *run_inputs_look(const dedup_settings *settings, const weir_filter *filter) {
-    run_input *inputs = calloc(settings->from.file_count, sizeof *inputs);
-    for (size_t i = 0; inputs && i < settings->from.file_count; i++) {
-        struct stat now;
-        if (!strcmp(settings->from.files[i], "-") || stat(settings->from.files[i], &now)) continue;
-        if (!S_ISREG(now.st_mode)) continue;
-        inputs[i].size = (uint64_t)now.st_size;
-        inputs[i].head = end_hash(settings->from.files[i], inputs[i].size, false, filter);
-        inputs[i].tail = end_hash(settings->from.files[i], inputs[i].size, true, filter);
-    }
-    return inputs;
 }
 
 /* --- reading -------------------------------------------------------------------------- */
@@ -259,10 +231,6 @@ static void get_point(const note_text *note, run_point *point) {
     point->resumable = get_flag(note, "resumable");
     get_counts(note, &point->counts);
     if (get_text(note, "newest", value, sizeof value)) point->newest = strtoll(value, NULL, 10);
-    point->position.file = get_number(note, "input.file");
-    point->position.offset = get_number(note, "input.offset");
-    point->position.record = get_number(note, "input.record");
-    point->open_end = get_flag(note, "input.open");
     point->mark.offset = get_number(note, "output.offset");
     point->mark.open_end = get_flag(note, "output.open");
     if (!get_text(note, "output.end", value, sizeof value)) return;
@@ -311,67 +279,43 @@ static bool options_fit(const dedup_settings *settings, const note_text *note, b
     return fit;
 }
 
-/* Whether the first `size` bytes of a file are what they were, as far as its ends tell. */
-static bool ends_fit(const char *path, uint64_t size, uint64_t head, const note_text *note,
-                     size_t i, const weir_filter *filter) {
-    char name[32], tail[32];
-    snprintf(name, sizeof name, "tail.%zu", i);
-    if (end_hash(path, size, false, filter) != head) return false;
-    return !get_text(note, name, tail, sizeof tail) ||
-           end_hash(path, size, true, filter) == strtoull(tail, NULL, 16);
-}
-
-static bool input_fits(const dedup_settings *settings, const weir_filter *filter,
-                       const note_text *note, const run_point *point, size_t i, char *difference,
-                       size_t size) {
-    char name[32], then[VALUE_MOST];
-    uint64_t old_size, old_head;
+static bool get_file(const note_text *note, size_t i, run_file *file) {
+    char name[32], text[VALUE_MOST], how[8] = "", open[8] = "";
     int skip = 0;
-    const char *path = settings->from.files[i];
-    struct stat now;
+    *file = (run_file){0};
     snprintf(name, sizeof name, "file.%zu", i);
-    if (!get_text(note, name, then, sizeof then) ||
-        sscanf(then, "%" SCNu64 " %" SCNx64 " %n", &old_size, &old_head, &skip) != 2 || !skip) {
-        snprintf(difference, size, "its note is not understood");
+    if (!get_text(note, name, text, sizeof text) ||
+        sscanf(text, "%" SCNu64 " %" SCNx64 ":%" SCNu64 " %" SCNx64 " %" SCNx64 " %n", &file->size,
+               &file->device, &file->inode, &file->head, &file->tail, &skip) != 5 ||
+        !skip || !(file->path = strdup(text + skip)))
         return false;
-    }
-    if (strcmp(then + skip, path) != 0) {
-        snprintf(difference, size, "its input was '%.200s', not '%.200s'", then + skip, path);
+    snprintf(name, sizeof name, "done.%zu", i);
+    if (!get_text(note, name, text, sizeof text) ||
+        sscanf(text, "%" SCNu64 " %" SCNu64 " %7s %7s", &file->offset, &file->record, how, open) <
+            3)
         return false;
-    }
-    if (i > point->position.file) return true; /* not begun yet */
-    if (stat(path, &now)) {
-        snprintf(difference, size, "cannot open '%.200s': %s", path, strerror(errno));
-        return false;
-    }
-    bool ended = i < point->position.file;
-    if ((uint64_t)now.st_size < old_size || (ended && (uint64_t)now.st_size != old_size) ||
-        !ends_fit(path, old_size, old_head, note, i, filter)) {
-        snprintf(difference, size, "its input '%.200s' has changed since", path);
-        return false;
-    }
-    if (!ended && point->open_end && (uint64_t)now.st_size != old_size) {
-        snprintf(difference, size,
-                 "its input '%.200s' ended in the middle of a line and has grown since; remove the "
-                 "state file to start over",
-                 path);
-        return false;
-    }
+    file->ended = !strcmp(how, "ended");
+    file->open_end = !strcmp(open, "open");
     return true;
 }
 
-static bool inputs_fit(const dedup_settings *settings, const weir_filter *filter,
-                       const note_text *note, const run_point *point, char *difference,
-                       size_t size) {
-    uint64_t files = get_number(note, "files");
-    if (files != settings->from.file_count) {
-        snprintf(difference, size, "it had %" PRIu64 " input files, not %zu", files,
-                 settings->from.file_count);
-        return false;
-    }
-    for (size_t i = 0; i < settings->from.file_count; i++)
-        if (!input_fits(settings, filter, note, point, i, difference, size)) return false;
-    return true;
+static bool get_files(const note_text *note, run_files *files) {
+    size_t count = get_number(note, "files");
+    bool fine = count < SIZE_MAX / sizeof *files->list;
+    *files = (run_files){.list = fine ? calloc(count + 1, sizeof *files->list) : NULL};
+    for (size_t i = 0; files->list && fine && i < count; i++, files->count++)
+        fine = get_file(note, i, &files->list[i]);
+    return fine && files->list;
+}
+
+static bool files_fit(run_files *files, const weir_filter *filter, const note_text *note,
+                      char *difference, size_t size) {
+    run_files then;
+    bool fit = get_files(note, &then);
+    if (!fit) snprintf(difference, size, "its note is not understood");
+    fit = fit && run_files_continue(files, &then, filter, difference, size);
+    run_files_release(&then);
+    return fit;
 }
 
 static note_verdict refuse_interrupted(const dedup_settings *s, const run_point *point) {
@@ -382,7 +326,7 @@ static note_verdict refuse_interrupted(const dedup_settings *s, const run_point 
 }
 
 note_verdict run_note_judge(const dedup_settings *s, const weir_filter *filter, const char *text,
-                            size_t length, run_point *point) {
+                            size_t length, run_point *point, run_files *files) {
     note_text note = {text, text + length};
     char difference[640];
     run_point then;
@@ -405,7 +349,7 @@ note_verdict run_note_judge(const dedup_settings *s, const weir_filter *filter, 
         cli_error("cannot resume: the run that wrote '%s' was made %s", s->state, difference);
         return NOTE_REFUSED;
     }
-    if (!inputs_fit(s, filter, &note, &then, difference, sizeof difference)) {
+    if (!files_fit(files, filter, &note, difference, sizeof difference)) {
         cli_error("cannot resume the run that wrote '%s': %s", s->state, difference);
         return NOTE_REFUSED;
     }

@@ -4,31 +4,20 @@
 
 #include "dedup.h"
 #include "report.h"
+#include "run_files.h"
 
 /* Where a run stands. */
 typedef struct {
-    bool complete;            /* all input was read */
-    bool resumable;           /* files in, file out */
-    stream_position position; /* in the input */
-    bool open_end;            /* the last record had no terminator: it ended its file */
-    stream_mark mark;         /* in the output */
+    bool complete;    /* all input was read */
+    bool resumable;   /* files in, file out */
+    stream_mark mark; /* in the output; in the input it is that of its files */
     run_counts counts;
     int64_t newest; /* latest event time; INT64_MIN: none yet */
 } run_point;
 
-/* What a file was when the run began, to tell whether it is still the one. */
-typedef struct {
-    uint64_t size; /* in bytes, 0 for what has none */
-    uint64_t head; /* hash of its first bytes, */
-    uint64_t tail; /* and of its last */
-} run_input;
-
-/* Look at the inputs; the caller frees the array. NULL if memory is out. */
-run_input *run_inputs_look(const dedup_settings *settings, const weir_filter *filter);
-
 /* The note as bytes; the caller frees them. NULL if memory is out. */
-char *run_note_write(const dedup_settings *settings, const run_input *inputs,
-                     const run_point *point, size_t *length);
+char *run_note_write(const dedup_settings *settings, const run_files *files, const run_point *point,
+                     size_t *length);
 
 /* For commands that do not continue in the middle of their input: a note of how keys are
  * made and what was counted so far; and whether a run that reads its keys so fits the
@@ -51,9 +40,10 @@ typedef enum {
     NOTE_REFUSED   /* a message has been printed */
 } note_verdict;
 
-/* Compare a note with what is asked for now, and decide how to begin. */
+/* Compare a note with what is asked for now, and decide how to begin. To go on, the files that
+ * were looked at get their places. */
 note_verdict run_note_judge(const dedup_settings *settings, const weir_filter *filter,
-                            const char *note, size_t length, run_point *point);
+                            const char *note, size_t length, run_point *point, run_files *files);
 
 /* Whether two notes are of runs that made their keys alike; if not, how they differ:
  * "--format lines and csv". */

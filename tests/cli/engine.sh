@@ -19,6 +19,14 @@ times '100 a' '130 b' '131 c' '105 c' '106 d'
 run "${D[@]}" --max-leap none --on-late judge t.csv
 is late-judged $'100,a\n130,b\n131,c\n106,d' "$(cat out)"
 is late-judged-quiet '' "$(cat err)"
+times '100 a' '101 b' '1000 x' '102 b' '103 a'
+C=(count --format csv -k 2 --time 1 --window 10s --seed 1 --csv)
+trouble_like count-leap-fails "count: record 3 of 't.csv': its time is 14m59s after the latest*--max-leap 1m40s;*" "${C[@]}" t.csv
+run "${C[@]}" --on-bad drop --top 9 t.csv
+is count-leap-dropped $'top,a,2\ntop,b,2' "$(grep ^top out | cut -d, -f1-3 | sort)"
+run "${C[@]}" --on-bad drop -g 2 --top 9 t.csv
+is count-leap-in-groups $'a,top,a,2\nb,top,b,2' "$(grep ,top, out | cut -d, -f1-4 | sort)"
+run "${C[@]}" --max-leap none --top 9 t.csv; is count-leap-allowed 1 "$(grep -c '^top,x,1' out)"
 trouble leap-needs-time "dedup: --max-leap goes with --time" dedup --max-leap 1h t.csv
 trouble time-needs-window "dedup: --time goes with a --window that is a duration, such as --window 1h" \
   dedup --format csv --time 1 t.csv

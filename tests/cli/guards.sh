@@ -25,7 +25,7 @@ trouble state-is-output "dedup: --state and --output are the same file 'x'" dedu
 
 run dedup "${small[@]}" --state run.weir --resume -o kept in
 cp kept before
-trouble resume-other-input "dedup: cannot resume the run that wrote 'run.weir': its input was 'in', not 'other'" \
+trouble resume-other-input "dedup: cannot resume the run that wrote 'run.weir': its input 'in' is not among the files now" \
   dedup "${small[@]}" --state run.weir --resume -o kept other
 same output-is-untouched before kept
 trouble resume-other-output "dedup: cannot resume: the run that wrote 'run.weir' was made with --output kept, not elsewhere" \

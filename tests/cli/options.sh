@@ -67,8 +67,12 @@ trouble bad-fpr-text "dedup: --fpr: 'few' is not a rate such as 1% or 0.01" dedu
 for r in 0 1 100% 2; do
   trouble "fpr-$r" "dedup: --fpr cannot be '$r'; it is a rate between 0 and 1, such as 0.01%" dedup --fpr $r in
 done
-trouble_like fpr-too-high "dedup: fpr=90% is out of range; *" dedup --fpr 90% in
-trouble_like memory-too-small "dedup: memory=10 is out of range; *1K*" dedup --memory 10 in
+trouble_like fpr-too-high "dedup: --fpr 90% is out of range; *" dedup --fpr 90% in
+trouble_like memory-too-small "dedup: --memory 10 is out of range; *1K*" dedup --memory 10 in
+trouble_like memory-too-small-in-spec "dedup: memory=10 is out of range; *1K*" dedup --filter recent:memory=10 in
+trouble_like memory-too-small-for-kind "dedup: --memory 1K is too small for *" dedup --filter tree --memory 1K in
+trouble_like pairs-memory-too-small "pairs: --memory 1K is out of range; *64K*" pairs self -m 1K -c 1,2 -s 1 --format csv in
+trouble_like count-error-too-small "count: --error 1e-12 is out of range; *" count --error 1e-12 in
 trouble_like memory-too-large "dedup: *" dedup --memory 900T in
 trouble_like unknown-filter "dedup: unknown filter 'stabel'; did you mean 'stable'?" dedup --filter stabel in
 trouble_like unknown-filter-option "dedup: unknown option of filter 'stable' 'mox'; did you mean 'max'?" dedup --filter stable:mox=1 in
@@ -100,6 +104,7 @@ trouble resume-without-state "dedup: --resume needs --state FILE to continue fro
 trouble resume-without-output "dedup: --resume needs --output FILE to continue" dedup --resume --state s in
 trouble time-without-window "dedup: --time goes with a --window that is a duration, such as --window 1h" dedup --format csv --time 1 in
 trouble lateness-without-time "dedup: --lateness goes with --time" dedup --lateness 1s in
+trouble count-leap-without-time "count: --max-leap goes with --time" count --max-leap 1h in
 trouble time-format-without-time "dedup: --time-format goes with --time" dedup --time-format iso in
 run dedup in --exit-code -m1M; is exit-code-new 0 $rc
 run dedup --exit-code -m1M /dev/null; is exit-code-nothing 1 $rc

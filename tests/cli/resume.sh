@@ -82,6 +82,50 @@ rm -f s.weir; seq 1 20000 >grow; run dedup --resume --state s.weir --memory 1M -
 sed -i '10000s/.*/xxxxxxxxx/' grow; seq 20001 20003 >>grow
 trouble changed-middle "dedup: cannot resume the run that wrote 's.weir': its input 'grow' has changed since" dedup --resume --state s.weir -o g grow
 
+# files added to the list are read in their places; files that were read to their end may go
+rm -f s.weir; printf '1\n2\n' >a; printf '5\n2\n' >c
+f=(--resume --state s.weir --memory 1M -o g)
+run dedup "${f[@]}" a c; printf '3\n5\n' >b; printf '7\n' >>a; printf '8\n' >>c
+run dedup "${f[@]}" a b c; is added $'1\n2\n5\n7\n3\n8' "$(cat g)"; is added-quiet '' "$(cat err)"
+printf '9\n' >>c
+run dedup "${f[@]}" c b; is removed $'1\n2\n5\n7\n3\n8\n9' "$(cat g)"; is removed-quiet '' "$(cat err)"
+run dedup "${f[@]}" c c; is twice 0 $rc; is twice-same $'1\n2\n5\n7\n3\n8\n9' "$(cat g)"
+# a copy of a file is known by its name and content
+cp b b2; mv b2 b; printf '10\n' >>b
+run dedup "${f[@]}" c b; is copied 10 "$(tail -1 g)"; is copied-code "0 " "$rc $(cat err)"
+# rows after the header of another file; a column by name is found although nothing is read anew
+rm -f s.weir; printf 'id,x\n1,a\n' >a.csv; h=(--resume --state s.weir --memory 1M -o g --format csv --header -k id)
+run dedup "${h[@]}" a.csv; printf 'id,x\n1,b\n2,b\n' >b.csv
+run dedup "${h[@]}" b.csv a.csv; is added-header $'id,x\n1,a\n2,b' "$(cat g)"
+# compressed files that were read are left alone
+rm -f s.weir; run dedup --resume --state s.weir -o g "${o[@]}" in.lines.gz; cp g g1
+run dedup --resume --state s.weir -o g "${o[@]}" --stats=json in.lines.gz in.lines
+is compressed-left $((2 * n)) "$(grep -o '"records":[0-9]*' err | cut -d: -f2)"
+
+# a log rotates: what was added to the old file is read before the new one
+rm -f s.weir app.log*; f=(--resume --state s.weir --memory 1M -o g)
+printf 'a\nb\nhal' >app.log; run dedup "${f[@]}" app.log
+printf 'f\nc\n' >>app.log; mv app.log app.log.1; printf 'd\na\n' >app.log
+run dedup "${f[@]}" app.log; is rotated $'a\nb\nhalf\nc\nd' "$(cat g)"; is rotated-quiet '' "$(cat err)"
+mv app.log.1 app.log.2; mv app.log app.log.1; printf 'x\n' >>app.log.1; printf 'b\ny\n' >app.log
+run dedup "${f[@]}" app.log*; is rotated-list $'a\nb\nhalf\nc\nd\ny\nx' "$(cat g)"
+# twice since the last run, with a pause between the rename and the first line
+mv app.log app.log.0; : >app.log; run dedup "${f[@]}" app.log; is rotated-empty 0 "$rc"
+printf 'z\n' >app.log; run dedup "${f[@]}" app.log; is rotated-filled z "$(tail -1 g)"
+# gone: said, and refused if lines are lost
+mv app.log away; mkdir -p old; mv away old/; printf 'new\n' >app.log
+run dedup "${f[@]}" app.log; is gone new "$(tail -1 g)"
+is gone-said "weir: dedup: 'app.log' is another file now, and the one that was read is gone from its folder: if anything was added to that after 2 bytes, it is not read" "$(cat err)"
+printf 'newer\n' >x.log; cat x.log >app.log
+run dedup "${f[@]}" app.log; is changed-in-place "dedup: cannot resume the run that wrote 's.weir': its input 'app.log' has changed since" "$(sed 's/^weir: //' err)"
+: >app.log; printf 'q\n' >app.log
+run dedup "${f[@]}" app.log; is truncated q "$(tail -1 g)"; is truncated-said 1 "$(grep -c 'is another file now' err)"
+
+# what decides about keys is noted with all of it
+rm -f s.weir; printf 'a;b\n' >d; run dedup --memory 1M --state s.weir -d ';' -k 1 d
+trouble other-delimiter "dedup: the state file 's.weir' was made with --delimiter ;, not |; use the same options or another state file" dedup --state s.weir -d '|' -k 1 d
+trouble other-form "dedup: the state file 's.weir' was made without --normalize nfc; use the same options or another state file" dedup --state s.weir -d ';' -k 1 --normalize nfc d
+
 # refusals name the difference
 "$WEIR" dedup --memory 64M --state r.weir --save-every 1ms -o r.out in.lines & pid=$!
 for _ in {1..200}; do [[ -e r.weir ]] && break; sleep 0.01; done
@@ -90,13 +134,12 @@ if ((code == 143)); then
   trouble_like without-resume "dedup: the run that wrote the state file 'r.weir' was stopped after * records; add --resume to finish it, or remove the file to start over" dedup --state r.weir -o r.out in.lines
   trouble other-output "dedup: cannot resume: the run that wrote 'r.weir' was made with --output r.out, not q.out" dedup --resume --state r.weir -o q.out in.lines
   trouble other-emit "dedup: cannot resume: the run that wrote 'r.weir' was made with --emit new, not seen" dedup --resume --state r.weir -o r.out --emit seen in.lines
-  trouble other-input "dedup: cannot resume the run that wrote 'r.weir': its input was 'in.lines', not 'in.csv'" dedup --resume --state r.weir -o r.out in.csv
-  trouble more-input "dedup: cannot resume the run that wrote 'r.weir': it had 1 input files, not 2" dedup --resume --state r.weir -o r.out in.lines in.csv
-  mv in.lines x; head -c 1000 x >in.lines
-  trouble changed-input "dedup: cannot resume the run that wrote 'r.weir': its input 'in.lines' has changed since" dedup --resume --state r.weir -o r.out in.lines
+  trouble other-input "dedup: cannot resume the run that wrote 'r.weir': its input 'in.lines' is not among the files now" dedup --resume --state r.weir -o r.out in.csv
+  cp in.lines x; head -c 10000 x >in.lines
+  trouble cut-input "dedup: cannot resume the run that wrote 'r.weir': its input 'in.lines' has changed since" dedup --resume --state r.weir -o r.out in.lines
   sed 1s/k/K/ x >in.lines
   trouble changed-head "dedup: cannot resume the run that wrote 'r.weir': its input 'in.lines' has changed since" dedup --resume --state r.weir -o r.out in.lines
-  mv x in.lines
+  cp x in.lines
   mv r.out moved; trouble lost-output "dedup: cannot resume in 'r.out': it is gone; remove the state file 'r.weir' to start over" dedup --resume --state r.weir -o r.out in.lines
   is lost-output-stays-so no "$([[ -e r.out ]] && echo yes || echo no)"
   head -c 10 moved >r.out; trouble short-output "dedup: cannot resume in 'r.out': it is shorter than when it was left; remove the state file 'r.weir' to start over" dedup --resume --state r.weir -o r.out in.lines

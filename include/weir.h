@@ -74,6 +74,9 @@ extern "C" {
 #define WEIR_VERSION_PATCH 0
 #define WEIR_VERSION_STRING "0.1.0"
 
+/* The version of the hash functions: hashes of another version mean nothing to a filter. */
+#define WEIR_HASH_VERSION 1
+
 #if defined(__GNUC__)
 #define WEIR_API __attribute__((visibility("default")))
 #else

@@ -237,6 +237,7 @@ typedef struct {
     uint64_t updates;    /* added since creation or clear */
     double total;        /* sum of the weights, as of now under decay and windows */
     bool takes_decimals; /* keys may be decimal numbers */
+    bool uses_time;      /* it looks at the times of updates */
     double error;        /* the error that the size stands for, relative as the kind says */
     double confidence;   /* with which that error holds */
     bool overfull;       /* more was added than it was planned for: see the kind's advice */

@@ -422,6 +422,18 @@ weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from, weir_e
     return status;
 }
 
+/* A window or a half-life that is a duration, here or in a sketch within. */
+static bool uses_time(const weir_sketch *s) {
+    const weir_option *own = s->class->kind.options;
+    for (int i = 0; own[i].name; i++) {
+        const weir__value *value = &s->values[WEIR__SK_OWN + i];
+        if (own[i].type == WEIR_OPT_SPAN && value->whole && value->is_time) return true;
+        if (own[i].type == WEIR_OPT_SPEC && value->text && strstr(value->text, "decay="))
+            return true;
+    }
+    return false;
+}
+
 void weir_sketch_get_info(const weir_sketch *s, weir_sketch_info *info) {
     *info = (weir_sketch_info){
         .name = s->class->kind.name,
@@ -431,6 +443,7 @@ void weir_sketch_get_info(const weir_sketch *s, weir_sketch_info *info) {
         .total = weir__total(s),
         .answers = answers_of(s->class),
         .takes_decimals = (s->needs & WEIR__NEEDS_NUMBERS) != 0,
+        .uses_time = uses_time(s),
     };
     if (s->class->info) s->class->info(s, info);
 }

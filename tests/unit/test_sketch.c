@@ -271,6 +271,28 @@ static void kinds_describe_themselves(void **state) {
     }
 }
 
+/* Whoever replays a stream has to know whether the times of updates matter. */
+static void times_matter_where_they_do(void **state) {
+    (void)state;
+    const struct {
+        const char *spec;
+        bool uses_time;
+    } cases[] = {{"countmin:width=40,depth=3", false},
+                 {"countmin:width=40,depth=3,decay=100", false},
+                 {"countmin:width=40,depth=3,decay=1h", true},
+                 {"window:length=300,of=(countmin:width=40,depth=3)", false},
+                 {"window:length=5m,of=(countmin:width=40,depth=3)", true},
+                 {"window:length=300,of=(countmin:width=40,depth=3,decay=1h)", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weir_sketch *s;
+        weir_sketch_info info;
+        assert_int_equal(weir_sketch_new(&s, cases[i].spec, NULL), WEIR_OK);
+        weir_sketch_get_info(s, &info);
+        assert_int_equal(info.uses_time, cases[i].uses_time);
+        weir_sketch_free(s);
+    }
+}
+
 /* Empty: every answer is zero or a refusal, never rubbish. */
 static void nothing_was_counted(void **state) {
     (void)state;
@@ -447,6 +469,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(merging_needs_alike),
                                        cmocka_unit_test(questions_are_refused_clearly),
                                        cmocka_unit_test(kinds_describe_themselves),
+                                       cmocka_unit_test(times_matter_where_they_do),
                                        cmocka_unit_test(nothing_was_counted),
                                        cmocka_unit_test(golden_files_give_the_same_answers)};
     return cmocka_run_group_tests(tests, NULL, remove_scratch);

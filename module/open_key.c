@@ -1,0 +1,51 @@
+/* open_key.c - from a key's name to what it holds. */
+#include "module.h"
+
+static weir_value *ours(RedisModuleKey *key) {
+    RedisModuleType *type = RedisModule_ModuleTypeGetType(key);
+    bool known = type && (type == module.filter || type == module.sketch || type == module.import);
+    return known ? RedisModule_ModuleTypeGetValue(key) : NULL;
+}
+
+weir_value *key_value(RedisModuleKey *key, unsigned kinds) {
+    weir_value *value = key ? ours(key) : NULL;
+    return value && (value->kind & kinds) ? value : NULL;
+}
+
+key_state key_open(RedisModuleCtx *ctx, RedisModuleString *name, unsigned kinds, int mode,
+                   key_handle *out) {
+    *out = (key_handle){.key = RedisModule_OpenKey(ctx, name, mode)};
+    if (!out->key || RedisModule_KeyType(out->key) == REDISMODULE_KEYTYPE_EMPTY) return KEY_ABSENT;
+    weir_value *value = ours(out->key);
+    if (value && (value->kind & kinds)) {
+        out->value = value;
+        return KEY_FOUND;
+    }
+    key_close(out);
+    RedisModule_ReplyWithError(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
+    return KEY_REFUSED;
+}
+
+void key_close(key_handle *handle) {
+    if (handle->key) RedisModule_CloseKey(handle->key);
+    *handle = (key_handle){0};
+}
+
+bool key_need(RedisModuleCtx *ctx, RedisModuleString *name, unsigned kinds, int mode,
+              key_handle *out) {
+    key_state state = key_open(ctx, name, kinds, mode, out);
+    if (state == KEY_ABSENT) {
+        key_close(out);
+        reply_error(ctx, "WEIRMISSING no such key");
+    }
+    return state == KEY_FOUND;
+}
+
+void key_set(key_handle *handle, weir_value *value) {
+    RedisModule_ModuleTypeSetValue(handle->key, type_of(value), value);
+    handle->value = value;
+}
+
+void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {
+    RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, event, name);
+}

@@ -3,8 +3,8 @@
  * XXH3 with a seed derives a secret from it for keys over 240 bytes; that is
  * done once here, and XXH3_64bits_withSecretandSeed then gives the very values
  * of XXH3_64bits_withSeed. Keys of 33 to 96 bytes, as most lines and URLs are, have
- * a way of their own that gives the same values: one by one, or eight records side
- * by side. The 16-byte SipHash key is two mixed words of the seed: 2^64 keys, none of
+ * a way of their own that gives the same values: one by one, or four or eight records
+ * side by side. The 16-byte SipHash key is two mixed words of the seed: 2^64 keys, none of
  * which an outsider can tell from the verdicts.
  */
 #include "core/hash.h"
@@ -79,9 +79,112 @@ uint64_t weir__hash(const weir__hasher *hasher, const void *key, size_t length) 
     return middling ? hash_middling(hasher, key, length) : hash_any(hasher, key, length);
 }
 
-/* ---- eight records at a time ---- */
+/* ---- several records at a time ---- */
+
+/* Hash of `width` records at offsets[0], offsets[1], ... if all are middling, else false. Where
+ * the inner mixes do not count they read up to 15 bytes of the neighbours. */
+typedef bool hash_side_by_side(const weir__hasher *hasher, const uint8_t *base,
+                               const uint32_t *offsets, uint32_t tail, uint64_t *hashes);
+
+/* Records one by one. */
+HOT void hash_singly(const weir__hasher *hasher, const uint8_t *base, const uint32_t *offsets,
+                     size_t from, size_t to, size_t tail, uint64_t *hashes) {
+    for (size_t i = from; i < to; i++)
+        hashes[i] = weir__hash(hasher, base + offsets[i], offsets[i + 1] - offsets[i] - tail);
+}
+
+/* All records: `width` at a time while there are neighbours on both sides to read, and those that
+ * are not middling with the others of their group one by one. */
+HOT void hash_in_groups(const weir__hasher *hasher, const uint8_t *base, const uint32_t *offsets,
+                        size_t count, size_t tail, uint64_t *hashes, size_t width,
+                        hash_side_by_side *group) {
+    size_t first = offsets[0], end = offsets[count], i = 0;
+    for (; count - i >= width; i += width)
+        if (offsets[i] - first < 16 || end - offsets[i + width] < 16 ||
+            !group(hasher, base, offsets + i, (uint32_t)tail, hashes + i))
+            hash_singly(hasher, base, offsets, i, i + width, tail, hashes);
+    hash_singly(hasher, base, offsets, i, count, tail, hashes);
+}
 
 #if defined(__x86_64__)
+
+/* The 16 bytes at base + offset + shift of records 0 and 2. */
+FOR_AVX2 static inline __m256i two_pieces(const uint8_t *base, const uint32_t *offsets,
+                                          ptrdiff_t shift) {
+    const uint8_t *first = base + (offsets[0] + shift), *third = base + (offsets[2] + shift);
+    return _mm256_inserti128_si256(
+        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)first)),
+        _mm_loadu_si128((const __m128i *)(const void *)third), 1);
+}
+
+/* The halves of a * b, 128 bits, one XORed with the other; by products of 32 bits. */
+FOR_AVX2 static inline __m256i multiply_fold_four(__m256i a, __m256i b) {
+    __m256i a_high = _mm256_srli_epi64(a, 32), b_high = _mm256_srli_epi64(b, 32);
+    __m256i low = _mm256_mul_epu32(a, b), high = _mm256_mul_epu32(a_high, b_high);
+    __m256i one = _mm256_mul_epu32(a_high, b), other = _mm256_mul_epu32(a, b_high);
+    one = _mm256_add_epi64(one, _mm256_srli_epi64(low, 32));
+    other = _mm256_add_epi64(other, _mm256_blend_epi32(one, _mm256_setzero_si256(), 0xaa));
+    high = _mm256_add_epi64(high, _mm256_srli_epi64(one, 32));
+    high = _mm256_add_epi64(high, _mm256_srli_epi64(other, 32));
+    low = _mm256_blend_epi32(low, _mm256_slli_epi64(other, 32), 0xaa);
+    return _mm256_xor_si256(high, low);
+}
+
+/* mix() of a piece of each record. */
+FOR_AVX2 static inline __m256i mix_four(const uint8_t *base, const uint32_t *offsets,
+                                        ptrdiff_t shift, const uint8_t *secret) {
+    __m256i key =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)secret));
+    __m256i even = _mm256_xor_si256(two_pieces(base, offsets, shift), key);
+    __m256i odd = _mm256_xor_si256(two_pieces(base, offsets + 1, shift), key);
+    return multiply_fold_four(_mm256_unpacklo_epi64(even, odd), _mm256_unpackhi_epi64(even, odd));
+}
+
+/* x * factor, the lower 64 bits of each. */
+FOR_AVX2 static inline __m256i multiply_four(__m256i x, uint64_t factor) {
+    __m256i low = _mm256_set1_epi64x((int64_t)(factor & UINT32_MAX));
+    __m256i high = _mm256_set1_epi64x((int64_t)(factor >> 32));
+    __m256i upper = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), low),
+                                     _mm256_mul_epu32(x, high));
+    return _mm256_add_epi64(_mm256_mul_epu32(x, low), _mm256_slli_epi64(upper, 32));
+}
+
+FOR_AVX2 static inline __m256i avalanche_four(__m256i x) {
+    x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 37));
+    x = multiply_four(x, UINT64_C(0x165667919e3779f9));
+    return _mm256_xor_si256(x, _mm256_srli_epi64(x, 32));
+}
+
+FOR_AVX2 static inline bool hash_four(const weir__hasher *hasher, const uint8_t *base,
+                                      const uint32_t *offsets, uint32_t tail, uint64_t *hashes) {
+    const uint32_t *ends = offsets + 1;
+    const uint8_t *secret = hasher->secret;
+    ptrdiff_t end = -(ptrdiff_t)tail;
+    __m128i length = _mm_sub_epi32(_mm_loadu_si128((const __m128i *)(const void *)ends),
+                                   _mm_loadu_si128((const __m128i *)(const void *)offsets));
+    length = _mm_sub_epi32(length, _mm_set1_epi32((int)tail));
+    __m128i above = _mm_sub_epi32(length, _mm_set1_epi32(MIDDLING_LEAST));
+    __m128i most = _mm_min_epu32(above, _mm_set1_epi32(MIDDLING_MOST - MIDDLING_LEAST));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi32(above, most)) != 0xffff) return false;
+    __m256i lengths = _mm256_cvtepu32_epi64(length);
+    __m256i more = _mm256_cmpgt_epi64(lengths, _mm256_set1_epi64x(64));
+    __m256i sum = multiply_four(lengths, XXH_PRIME64_1);
+    sum = _mm256_add_epi64(sum, mix_four(base, offsets, 0, secret));
+    sum = _mm256_add_epi64(sum, mix_four(base, ends, end - 16, secret + 16));
+    sum = _mm256_add_epi64(sum, mix_four(base, offsets, 16, secret + 32));
+    sum = _mm256_add_epi64(sum, mix_four(base, ends, end - 32, secret + 48));
+    __m256i inner = _mm256_add_epi64(mix_four(base, offsets, 32, secret + 64),
+                                     mix_four(base, ends, end - 48, secret + 80));
+    sum = _mm256_add_epi64(sum, _mm256_and_si256(inner, more));
+    _mm256_storeu_si256((__m256i *)(void *)hashes, avalanche_four(sum));
+    return true;
+}
+
+FOR_AVX2 static void hash_by_four(const weir__hasher *hasher, const uint8_t *base,
+                                  const uint32_t *offsets, size_t count, size_t tail,
+                                  uint64_t *hashes) {
+    hash_in_groups(hasher, base, offsets, count, tail, hashes, 4, hash_four);
+}
 
 /* The 16 bytes at base + offset + shift of every second record, from the first on. */
 FOR_AVX512 static inline __m512i four_pieces(const uint8_t *base, const uint32_t *offsets,
@@ -124,8 +227,6 @@ FOR_AVX512 static inline __m512i avalanche_eight(__m512i x) {
     return _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
 }
 
-/* hash_middling() of eight records; false if one is not middling. Where the inner mixes do not
- * count they read up to 15 bytes of the neighbours. */
 FOR_AVX512 static inline bool hash_eight(const weir__hasher *hasher, const uint8_t *base,
                                          const uint32_t *offsets, uint32_t tail, uint64_t *hashes) {
     const uint32_t *ends = offsets + 1;
@@ -150,38 +251,22 @@ FOR_AVX512 static inline bool hash_eight(const weir__hasher *hasher, const uint8
     return true;
 }
 
-/* Hash records while there are eight more, all middling, and neighbours on both sides to read;
- * returns how many were. */
-FOR_AVX512 static size_t hash_by_eight(const weir__hasher *hasher, const uint8_t *base,
-                                       const uint32_t *offsets, size_t from, size_t count,
-                                       size_t tail, uint64_t *hashes) {
-    size_t i = from, first = offsets[0], end = offsets[count];
-    while (count - i >= 8 && offsets[i] - first >= 16 && end - offsets[i + 8] >= 16 &&
-           hash_eight(hasher, base, offsets + i, (uint32_t)tail, hashes + i))
-        i += 8;
-    return i - from;
+FOR_AVX512 static void hash_by_eight(const weir__hasher *hasher, const uint8_t *base,
+                                     const uint32_t *offsets, size_t count, size_t tail,
+                                     uint64_t *hashes) {
+    hash_in_groups(hasher, base, offsets, count, tail, hashes, 8, hash_eight);
 }
 #endif
-
-static void hash_singly(const weir__hasher *hasher, const uint8_t *base, const uint32_t *offsets,
-                        size_t from, size_t to, size_t tail, uint64_t *hashes) {
-    for (size_t i = from; i < to; i++)
-        hashes[i] = weir__hash(hasher, base + offsets[i], offsets[i + 1] - offsets[i] - tail);
-}
 
 void weir__hash_records(const weir__hasher *hasher, const void *base, const uint32_t *offsets,
                         size_t count, size_t tail, uint64_t *hashes) {
-    size_t done = 0;
 #if defined(__x86_64__)
-    bool wide = weir__cpu() == CPU_AVX512 && hasher->kind == WEIR__HASH_XXH3;
-    while (wide && done < count) {
-        done += hash_by_eight(hasher, base, offsets, done, count, tail, hashes);
-        size_t next = count - done < 8 ? count : done + 8;
-        hash_singly(hasher, base, offsets, done, next, tail, hashes);
-        done = next;
-    }
+    cpu_kind cpu = hasher->kind == WEIR__HASH_XXH3 ? weir__cpu() : CPU_ANY;
+    if (cpu == CPU_AVX512) hash_by_eight(hasher, base, offsets, count, tail, hashes);
+    else if (cpu == CPU_AVX2) hash_by_four(hasher, base, offsets, count, tail, hashes);
+    else
 #endif
-    hash_singly(hasher, base, offsets, done, count, tail, hashes);
+        hash_singly(hasher, base, offsets, 0, count, tail, hashes);
 }
 
 uint64_t weir__checksum(const void *bytes, size_t length, uint64_t seed) {

@@ -25,8 +25,8 @@ check: all ## the quick tests only (no sanitizers, no linters)
 bench: setup all ## speed and memory, against other tools, as ratios in one run
 	@bench/run build
 
-accuracy: setup all ## error rates on the reference streams: recent, stable, oracle, limit
-	@build/weir-accuracy
+accuracy: setup all ## error rates on reference and drawn streams, as docs/accuracy.md has them
+	@build/weir-accuracy --page --cells build/accuracy-cells.csv
 
 lab: setup all ## the papers' experiments at their quick sizes, and the page lab-results/report.html
 	@build/weir-lab run && build/weir-lab report

@@ -2,6 +2,8 @@
 #ifndef LAB_ACCURACY_H
 #define LAB_ACCURACY_H
 
+#include <stdio.h>
+
 #include "lab_judge.h"
 
 #define ACCURACY_FILTERS 16
@@ -32,6 +34,7 @@ typedef struct {
     accuracy_form form;
     const char *filters[ACCURACY_FILTERS]; /* names */
     size_t filter_count;
+    const char *memories, *rates; /* as they were asked for */
     uint64_t seed;
     int jobs;
     bool quick;
@@ -42,6 +45,10 @@ void accuracy_print_head(const accuracy_setup *setup);
 void accuracy_print_stream(const accuracy_setup *setup, const accuracy_stream *stream);
 void accuracy_print_columns(const accuracy_setup *setup);
 void accuracy_print_row(const accuracy_setup *setup, const accuracy_row *row);
+
+/* Every row as CSV, after a line with the names of the columns. */
+void accuracy_print_csv(FILE *out, const accuracy_setup *setup, const accuracy_row *rows,
+                        size_t count);
 
 /* Closing: how many cells meet what, the closest and the worst. */
 void accuracy_print_summary(const accuracy_setup *setup, const accuracy_row *rows, size_t count,

@@ -27,15 +27,17 @@
 #include <unistd.h>
 
 #include "accuracy.h"
-#include "accuracy_drawn.h"
-#include "accuracy_surprise.h"
+#include "accuracy_page.h"
 #include "lab_rng.h"
 #include "lab_stream.h"
 
 #define MOST_CHOICES 32
 #define LEAST_BYTES 1024
 #define HIGHEST_FPR 0.5 /* asked for when a rival's measured rate is beyond sense */
-#define MARGIN 0.97     /* of a rival's rate, when aiming at it: room for noise */
+#define PAGE_SEEDS 4    /* of drawn streams: the first is for tuning and fails nothing */
+#define PAGE_DRAWN 200
+#define PAGE_DRAWN_QUICK 10
+#define MARGIN 0.97 /* of a rival's rate, when aiming at it: room for noise */
 
 /* Sizes of the thesis's streams are a quarter of its 2^24, and so is the larger
  * u. Its figures give b, l and u; v = 10% is what l = 6 leaves room for. */
@@ -75,7 +77,8 @@ typedef struct {
     size_t memory_count, rate_count;
     char names[512];          /* storage of setup.filters */
     accuracy_drawing drawing; /* count 0: the reference streams */
-    bool surprises;
+    bool surprises, page;
+    const char *cells; /* a file for every cell as CSV, or NULL */
 } options;
 
 /* The work on one stream, shared by the threads. */
@@ -242,6 +245,14 @@ static size_t choose_streams(const options *opt, accuracy_stream *chosen) {
     return count;
 }
 
+/* Ten seeds take their time: drawn reference streams in their quick form. */
+static void shorten(accuracy_stream *streams, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < REFERENCES; j++)
+            if (!strcmp(streams[i].name, references[j].name) && references[j].quick)
+                streams[i].spec = references[j].quick;
+}
+
 /* --- options ------------------------------------------------------------------------- */
 
 static const char usage[] =
@@ -257,6 +268,9 @@ static const char usage[] =
     "  --only I,J       of these, by number\n"
     "  --surprises      ten seeds and twice the memory: with --drawn for each of the drawn\n"
     "                   streams, else for the reference streams\n"
+    "  --page           the page docs/accuracy.md: the reference streams, drawn streams of four\n"
+    "                   seeds, surprises\n"
+    "  --cells FILE     with --page: every cell as CSV\n"
     "  --memory X,Y     fractions of 64 bits a distinct key, e.g. 1/64,0.5\n"
     "  --fpr X,Y        false positive rates, e.g. 10%,0.001\n"
     "  --seed N         of streams, hashes and filters (default 1)\n"
@@ -349,6 +363,8 @@ static void parse_options(options *opt, int argc, char **argv) {
         DRAW_SEED,
         ONLY,
         SURPRISES,
+        PAGE,
+        CELLS,
         HELP
     };
     static const struct option names[] = {{"quick", 0, NULL, QUICK},
@@ -367,6 +383,8 @@ static void parse_options(options *opt, int argc, char **argv) {
                                           {"draw-seed", 1, NULL, DRAW_SEED},
                                           {"only", 1, NULL, ONLY},
                                           {"surprises", 0, NULL, SURPRISES},
+                                          {"page", 0, NULL, PAGE},
+                                          {"cells", 1, NULL, CELLS},
                                           {NULL, 0, NULL, 0}};
     const char *memory = NULL, *fpr = NULL;
     memset(opt, 0, sizeof *opt);
@@ -420,6 +438,12 @@ static void parse_options(options *opt, int argc, char **argv) {
         case SURPRISES:
             opt->surprises = true;
             break;
+        case PAGE:
+            opt->page = true;
+            break;
+        case CELLS:
+            opt->cells = optarg;
+            break;
         case 'h':
         case HELP:
             fputs(usage, stdout);
@@ -434,6 +458,8 @@ static void parse_options(options *opt, int argc, char **argv) {
         memory = opt->setup.quick ? "1/32,1/8,3/16,1/2,5/3"
                                   : "1/64,1/32,1/16,3/32,1/8,3/16,1/4,3/8,1/2,1,5/3";
     if (!fpr) fpr = opt->setup.quick ? "1%,0.0001%" : "10%,1%,0.1%,0.0001%";
+    opt->setup.memories = memory;
+    opt->setup.rates = fpr;
     opt->memory_count = parse_numbers(memory, opt->memories);
     opt->rate_count = parse_numbers(fpr, opt->rates);
     choose_filters(opt);
@@ -448,7 +474,7 @@ static size_t run_streams(const options *opt, accuracy_stream *streams, size_t c
     for (size_t i = 0; i < count; i++) {
         if (!prepare(&streams[i], opt->setup.seed)) continue;
         hash_ids(&streams[i], opt->setup.seed);
-        accuracy_print_stream(&opt->setup, &streams[i]);
+        if (!opt->page) accuracy_print_stream(&opt->setup, &streams[i]);
         fflush(stdout);
         work w = {.opt = opt, .stream = &streams[i], .rows = rows + done};
         w.count = lay_out(opt, &streams[i], w.rows);
@@ -476,47 +502,118 @@ static int run_table(const options *opt, accuracy_stream *streams, size_t count)
     return missed;
 }
 
-static int run_surprises(const options *opt, accuracy_stream *streams, size_t count) {
+/* The cells of all streams that are there; *done counts them. The caller frees them. */
+static accuracy_surprise *find_surprises(const options *opt, accuracy_stream *streams, size_t count,
+                                         size_t *done) {
     accuracy_surprise *cells = malloc(count * ACCURACY_SURPRISES * sizeof *cells);
-    size_t done = 0;
+    *done = 0;
     if (!cells) die("out of memory for", "the surprises");
     for (size_t i = 0; i < count; i++) {
         if (!prepare(&streams[i], opt->setup.seed)) continue;
         accuracy_surprise_run(&opt->setup, extra_of(opt, opt->setup.filters[0]), &streams[i],
-                              cells + done);
-        done += ACCURACY_SURPRISES;
+                              cells + *done);
+        *done += ACCURACY_SURPRISES;
         discard(&streams[i]);
     }
+    return cells;
+}
+
+static int run_surprises(const options *opt, accuracy_stream *streams, size_t count) {
+    size_t done;
+    accuracy_surprise *cells = find_surprises(opt, streams, count, &done);
     accuracy_surprise_print(cells, done, "  ");
     int missed = !accuracy_surprise_holds(cells, done);
     free(cells);
     return missed;
 }
 
-static int run_drawn(options *opt) {
-    double start = now();
+static accuracy_drawn *draw(options *opt, size_t *count, accuracy_drawn_sum *sum) {
     accuracy_drawing *drawing = &opt->drawing;
-    accuracy_drawn_sum sum;
     accuracy_drawn *rows = malloc(drawing->count * sizeof *rows);
     if (!rows) die("out of memory for", "the drawn streams");
     drawing->filter = opt->setup.filters[0];
     drawing->extra = extra_of(opt, drawing->filter);
     drawing->jobs = opt->setup.jobs;
     drawing->seeds = opt->surprises;
-    size_t count = accuracy_drawn_run(drawing, rows);
-    accuracy_drawn_sum_up(&sum, rows, count, drawing->seeds);
-    if (opt->setup.form == ACCURACY_CSV) accuracy_drawn_csv(stdout, drawing, rows, count);
-    else accuracy_drawn_print(drawing, rows, count, now() - start);
+    *count = accuracy_drawn_run(drawing, rows);
+    accuracy_drawn_sum_up(sum, rows, *count, drawing->seeds);
+    return rows;
+}
+
+static int run_drawn(options *opt) {
+    double start = now();
+    accuracy_drawn_sum sum;
+    size_t count;
+    accuracy_drawn *rows = draw(opt, &count, &sum);
+    if (opt->setup.form == ACCURACY_CSV) accuracy_drawn_csv(stdout, &opt->drawing, rows, count);
+    else accuracy_drawn_print(&opt->drawing, rows, count, now() - start);
     free(rows);
     return !sum.holds;
+}
+
+/* --- the page --------------------------------------------------------------------------- */
+
+static int page_draws(options *opt, FILE *cells) {
+    accuracy_drawn *rows = NULL;
+    size_t count = 0;
+    int missed = 0;
+    if (!opt->drawing.count) opt->drawing.count = opt->setup.quick ? PAGE_DRAWN_QUICK : PAGE_DRAWN;
+    accuracy_page_draws();
+    for (opt->drawing.seed = 1; opt->drawing.seed <= PAGE_SEEDS; opt->drawing.seed++) {
+        accuracy_drawn_sum sum;
+        free(rows);
+        opt->surprises = opt->drawing.seed > 1;
+        rows = draw(opt, &count, &sum);
+        accuracy_page_draw(&opt->drawing, &sum);
+        if (cells) accuracy_drawn_csv(cells, &opt->drawing, rows, count);
+        missed |= opt->drawing.seed > 1 && !sum.holds;
+    }
+    opt->drawing.seed = PAGE_SEEDS;
+    accuracy_page_worst(&opt->drawing, rows, count);
+    free(rows);
+    return missed;
+}
+
+static int page_table(const options *opt, accuracy_stream *streams, size_t count, FILE *cells) {
+    accuracy_row *rows = malloc(count * opt->memory_count * opt->rate_count * sizeof *rows);
+    if (!rows) die("out of memory for", "the table");
+    size_t done = run_streams(opt, streams, count, rows);
+    bool holds = accuracy_page_table(&opt->setup, rows, done);
+    fflush(stdout);
+    if (cells) accuracy_print_csv(cells, &opt->setup, rows, done);
+    free(rows);
+    return !holds;
+}
+
+static int run_page(options *opt, const accuracy_stream *chosen, size_t count) {
+    double start = now();
+    accuracy_stream streams[REFERENCES];
+    FILE *cells = opt->cells ? fopen(opt->cells, "w") : NULL;
+    if (opt->cells && !cells) die("cannot write", opt->cells);
+    memcpy(streams, chosen, count * sizeof *chosen);
+    accuracy_page_head(&opt->setup);
+    int missed = page_table(opt, streams, count, cells);
+    missed |= page_draws(opt, cells);
+    size_t done;
+    memcpy(streams, chosen, count * sizeof *chosen);
+    shorten(streams, count);
+    accuracy_surprise *surprises = find_surprises(opt, streams, count, &done);
+    accuracy_page_surprises(surprises, done);
+    missed |= !accuracy_surprise_holds(surprises, done);
+    free(surprises);
+    accuracy_page_end(now() - start);
+    if (cells && fclose(cells)) die("cannot write", opt->cells);
+    return missed;
 }
 
 int main(int argc, char **argv) {
     static options opt;
     accuracy_stream streams[REFERENCES];
     parse_options(&opt, argc, argv);
-    if (opt.drawing.count) return run_drawn(&opt);
+    if (opt.drawing.count && !opt.page) return run_drawn(&opt);
     size_t count = choose_streams(&opt, streams);
     if (!count) die("no reference stream is among", opt.streams);
+    if (opt.page) return run_page(&opt, streams, count);
+    if (opt.surprises) shorten(streams, count);
     return opt.surprises ? run_surprises(&opt, streams, count) : run_table(&opt, streams, count);
 }

@@ -70,30 +70,32 @@ static const char *ratio(char *buffer, double own, double other) {
     return buffer;
 }
 
-static void csv_columns(const accuracy_setup *setup) {
-    printf("stream,bytes,bits_per_key,fpr,oracle,limit");
+static void csv_columns(FILE *out, const accuracy_setup *setup) {
+    fprintf(out, "stream,bytes,bits_per_key,fpr,oracle,limit");
     for (size_t i = 0; i < setup->filter_count; i++) {
         const char *f = setup->filters[i];
-        printf(",%s_fn,%s_fp,%s_worst,%s_surprise,%s_memory,%s_seconds", f, f, f, f, f, f);
-        if (i) printf(",met_%s_fpr,met_%s_fn,met_%s_fp", f, f, f);
+        fprintf(out, ",%s_fn,%s_fp,%s_worst,%s_surprise,%s_memory,%s_seconds", f, f, f, f, f, f);
+        if (i) fprintf(out, ",met_%s_fpr,met_%s_fn,met_%s_fp", f, f, f);
     }
-    printf(",must,aim,verdict\n");
+    fprintf(out, ",must,aim,verdict\n");
 }
 
-static void csv_row(const accuracy_setup *setup, const accuracy_row *row, const char *verdict) {
-    printf("%s,%zu,%.4f,%g,%.8f,%.8f", row->stream, row->bytes, row->bits_per_key, row->cell.fpr,
-           row->cell.oracle, row->cell.limit);
+static void csv_row(FILE *out, const accuracy_setup *setup, const accuracy_row *row,
+                    const char *verdict) {
+    fprintf(out, "%s,%zu,%.4f,%g,%.8f,%.8f", row->stream, row->bytes, row->bits_per_key,
+            row->cell.fpr, row->cell.oracle, row->cell.limit);
     for (size_t i = 0; i < setup->filter_count; i++) {
         const lab_trial *t = &row->trials[i], *m = &row->matched[i];
         if (t->made)
-            printf(",%.8f,%.9f,%.9f,%.3g,%llu,%.4f", t->fnr, t->fpr, t->worst, t->surprise,
-                   (unsigned long long)t->memory, t->seconds);
-        else printf(",,,,,,");
+            fprintf(out, ",%.8f,%.9f,%.9f,%.3g,%llu,%.4f", t->fnr, t->fpr, t->worst, t->surprise,
+                    (unsigned long long)t->memory, t->seconds);
+        else fprintf(out, ",,,,,,");
         if (!i) continue;
-        if (m->made) printf(",%g,%.8f,%.9f", m->bound, m->fnr, m->fpr);
-        else printf(",,,");
+        if (m->made) fprintf(out, ",%g,%.8f,%.9f", m->bound, m->fnr, m->fpr);
+        else fprintf(out, ",,,");
     }
-    printf(",%.8f,%.8f,\"%s\"\n", lab_judge_must(&row->cell), lab_judge_aim(&row->cell), verdict);
+    fprintf(out, ",%.8f,%.8f,\"%s\"\n", lab_judge_must(&row->cell), lab_judge_aim(&row->cell),
+            verdict);
 }
 
 /* A cell of the table: padded in text, between bars in Markdown. */
@@ -110,7 +112,7 @@ void accuracy_print_columns(const accuracy_setup *setup) {
     const char *end[] = {"oracle", "limit", "x oracle", "x limit", "verdict"};
     char name[64];
     if (setup->form == ACCURACY_CSV) {
-        csv_columns(setup);
+        csv_columns(stdout, setup);
         return;
     }
     snprintf(name, sizeof name, "%s FN", setup->filters[0]);
@@ -159,8 +161,16 @@ static void table_row(const accuracy_setup *setup, const accuracy_row *row, cons
 void accuracy_print_row(const accuracy_setup *setup, const accuracy_row *row) {
     char buffer[96];
     const char *verdict = lab_judge_words(row->broken, buffer, sizeof buffer);
-    if (setup->form == ACCURACY_CSV) csv_row(setup, row, verdict);
+    if (setup->form == ACCURACY_CSV) csv_row(stdout, setup, row, verdict);
     else table_row(setup, row, verdict);
+}
+
+void accuracy_print_csv(FILE *out, const accuracy_setup *setup, const accuracy_row *rows,
+                        size_t count) {
+    char buffer[96];
+    csv_columns(out, setup);
+    for (size_t i = 0; i < count; i++)
+        csv_row(out, setup, &rows[i], lab_judge_words(rows[i].broken, buffer, sizeof buffer));
 }
 
 /* --- summary ------------------------------------------------------------------- */

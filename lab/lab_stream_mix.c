@@ -125,7 +125,7 @@ static int parse_whole(const char *text, uint64_t *value) {
 
 /* The arguments behind the name, cut at each semicolon. */
 static weir_status parse_arguments(mix_part *p, char *at, weir_error *err) {
-    char *words[3];
+    char *words[3] = {at, at, at};
     int count = 0, next = 0;
     for (char *save = NULL, *word = strtok_r(at, ";", &save); word;
          word = strtok_r(NULL, ";", &save))
@@ -199,7 +199,7 @@ static weir_status mix_open(lab_stream *s, weir_error *err) {
 
 static size_t choose_part(const struct stream_mix *m, const uint64_t *weights, uint64_t position,
                           lab_rng *rng) {
-    uint64_t on[MOST_PARTS], total = 0, all = 0;
+    uint64_t on[MOST_PARTS] = {0}, total = 0, all = 0;
     for (size_t i = 0; i < m->part_count; i++) {
         uint64_t period = m->parts[i].period;
         on[i] = period && position / period % 2 ? 0 : weights[i];

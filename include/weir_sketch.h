@@ -93,6 +93,11 @@ typedef struct {
 WEIR_API weir_status weir_sketch_add_batch(weir_sketch *sketch, const weir_updates *updates,
                                            weir_error *err);
 
+/* Add one key, with what `update` has of weights, fractions and times (one of each); the rest of it
+ * is not looked at. */
+WEIR_API weir_status weir_sketch_add_key(weir_sketch *sketch, const void *key, size_t length,
+                                         const weir_updates *update, weir_error *err);
+
 /* Let time pass to `time` without a record: windows and decay look from there. */
 WEIR_API void weir_sketch_advance(weir_sketch *sketch, int64_t time);
 

@@ -102,5 +102,26 @@ COMMAND(cmd_remove);
 COMMAND(cmd_add_hash);
 COMMAND(cmd_test_hash);
 COMMAND(cmd_info);
+COMMAND(cmd_export);
+COMMAND(cmd_import);
+COMMAND(cmd_absorb);
+COMMAND(cmd_merge);
+COMMAND(cmd_count);
+COMMAND(cmd_count_with);
+COMMAND(cmd_estimate);
+COMMAND(cmd_top);
+COMMAND(cmd_distinct);
+COMMAND(cmd_quantile);
+COMMAND(cmd_self_join);
+COMMAND(cmd_join);
+
+/* --- exports and imports in chunks (cmd_state.c): also of BF.SCANDUMP and BF.LOADCHUNK -------- */
+bool export_chunk(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value, uint64_t cursor,
+                  uint64_t most);
+weir_value *import_at(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t cursor,
+                      key_handle *handle);
+bool import_chunk(RedisModuleCtx *ctx, weir_value *import, const RedisModuleString *chunk);
+weir_value *import_end(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle,
+                       unsigned kinds);
 
 #endif

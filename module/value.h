@@ -40,6 +40,7 @@ typedef struct {
     value_account *account;
     producers *last;     /* batches, or NULL */
     value_buffer copy;   /* of an export; not a part of what the value is */
+    uint64_t copies;     /* the number of that copy */
     value_buffer import; /* of an import */
 } weir_value;
 

@@ -84,6 +84,22 @@ COMMAND(cmd_count_with) {
     return run_count(ctx, argv, argc, args.at, given ? &time : NULL);
 }
 
+bool count_item(weir_value *value, RedisModuleString *item, int64_t weight, int64_t time,
+                weir_error *err) {
+    size_t length;
+    const char *key = text_of(item, &length);
+    weir_updates update = {.weights = &weight, .times = value->timed ? &time : NULL};
+    return weir_sketch_add_key(value->sketch, key, length, &update, err) == WEIR_OK;
+}
+
+void replicate_pairs(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
+                     RedisModuleString **pairs, size_t count, int64_t time) {
+    if (value->timed)
+        RedisModule_Replicate(ctx, "WEIR.COUNTWITH", "sclcv", key, "TIME", (long long)time, "ITEMS",
+                              pairs, count);
+    else RedisModule_Replicate(ctx, "WEIR.COUNT", "sv", key, pairs, count);
+}
+
 /* --- estimates -----------------------------------------------------------------------------------
  */
 

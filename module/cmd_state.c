@@ -109,6 +109,26 @@ bool export_chunk(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value
     return true;
 }
 
+/* As BF.SCANDUMP wants it: the cursor that comes with a chunk is where it ends, with `flag` at the
+ * last one; asked with that, the reply is 0 and nothing. */
+void dump_chunk(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value, uint64_t cursor,
+                size_t most, uint64_t flag) {
+    uint64_t offset = cursor % CURSOR_UNIT & ~flag;
+    bool known = value->copy.bytes && cursor / CURSOR_UNIT == value->copies;
+    if (cursor && (!known || offset > value->copy.length)) {
+        reply_error(ctx, "ERR no dump is at this iterator any more; begin again with 0");
+        return;
+    }
+    if (!cursor && (!make_copy(ctx, value) || !begin_watch(ctx, key, value))) return;
+    size_t left = value->copy.length - offset, length = left < most ? left : most;
+    uint64_t end = offset + length;
+    value->copy.touched = RedisModule_Milliseconds();
+    RedisModule_ReplyWithArray(ctx, 2);
+    reply_whole(ctx, left ? value->copies * CURSOR_UNIT + end + (length == left ? flag : 0) : 0);
+    RedisModule_ReplyWithStringBuffer(ctx, (const char *)value->copy.bytes + offset, length);
+    if (!left) buffer_free(&value->copy);
+}
+
 COMMAND(cmd_export) {
     key_handle handle;
     uint64_t cursor, most = CHUNK_STANDARD;

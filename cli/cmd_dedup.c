@@ -30,6 +30,7 @@ enum {
     D_RESUME,
     D_INCOMPLETE,
     D_AUDIT,
+    D_LOSE,
     D_STATS,
     D_EXIT_CODE
 };
@@ -80,6 +81,14 @@ static const opt_entry dedup_table[] = {
      "collide. Filters that are to be merged need the same one."},
     READ_IMPORTANCE_ROW,
     READ_PRODUCER_ROW,
+    {D_LOSE, "lose", 0, OPT_LIST, "SITE[-SITE]@RECORD[-RECORD]", NULL, NULL, G_FILTER, false,
+     "Try it out: a site is lost at a record, and back.",
+     "For filters with sites (`horizontal`, `vertical`, `tree`). SITE is a number as `weir "
+     "inspect` "
+     "shows it. The site gives no answer from the first RECORD to the last one, or to the end; "
+     "records count from 1, and only those that are judged. Then it is back with what it held. "
+     "Several losses are given one by one or with commas: `--lose 0-3@1000-2000,5@1500`. `--audit` "
+     "measures what it costs; `weir plan --sites` prints the command that tries its choice."},
 
     READ_RECORD_ROWS("Records are written as they were read, byte for byte. ",
                      "It is written once, whatever `--emit` says (but `verdicts`). ", 'd'),
@@ -226,6 +235,8 @@ static int set_option(dedup_settings *s, dedup_words *w, int id, const char *val
             strcmp(value, "judge") ? (stream_action)value_choice("pass|drop", value) : STREAM_JUDGE;
         w->on_late = true;
         break;
+    case D_LOSE:
+        return site_losses_add(&s->losses, value);
     case D_AUDIT:
         s->audit = true;
         if (value) return parse_audit(value, &s->audit_one_in);

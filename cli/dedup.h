@@ -2,6 +2,7 @@
  *
  *   cmd_dedup.c    the table of options, and from words to settings
  *   dedup_run.c    the loop: batches in, verdicts, records out
+ *   site_losses.c  sites that are lost meanwhile, to try a plan
  *   run_note.c     the note in the state file: how far a run has come
  *   run_output.c   the output file, whole or as it was
  *   state_lock.c   one run at a time on a state file
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "reading.h"
+#include "site_losses.h"
 #include "spec_text.h"
 #include "weir.h"
 
@@ -25,6 +27,7 @@ typedef struct {
 
     char spec[SPEC_SIZE]; /* of the filter, all options folded in */
     const char *filter;   /* --filter as given, or NULL */
+    site_losses losses;   /* of its sites, while it runs */
 
     const char *window; /* as given, or NULL */
     int64_t lateness;   /* nanoseconds; -1: not given, the window */

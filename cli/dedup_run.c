@@ -38,7 +38,7 @@ typedef struct {
 
     /* room for one batch */
     size_t room;
-    uint64_t *verdicts, *drop, *compact; /* one bit a record, in a byte of room for each */
+    uint64_t *verdicts, *drop, *compact, *piece; /* one bit a record, in a byte of room for each */
     int64_t *times;
     uint64_t *producers;
 } dedup;
@@ -50,6 +50,7 @@ static bool room_for(dedup *d, size_t count) {
         {&d->verdicts, 1},
         {&d->drop, 1},
         {&d->compact, 1},
+        {&d->piece, 1},
         {&d->times, sizeof *d->times},
         {&d->producers, sizeof *d->producers},
     };
@@ -72,6 +73,33 @@ static const uint64_t *file_as_producer(dedup *d, const stream_batch *b) {
     return d->producers;
 }
 
+/* Keys first .. first + count - 1 of a batch. */
+static weir_batch part_of(const weir_batch *b, size_t first, size_t count) {
+    return (weir_batch){.count = count,
+                        .hashes = b->hashes + first,
+                        .times = b->times ? b->times + first : NULL,
+                        .importances = b->importances ? b->importances + first : NULL,
+                        .producers = b->producers ? b->producers + first : NULL};
+}
+
+/* With --lose: between two records at which a site is lost or comes back. */
+static size_t offer_in_pieces(dedup *d, const weir_batch *keys, uint64_t *verdicts) {
+    uint64_t before = d->point.counts.new_records + d->point.counts.seen;
+    size_t seen = 0, count;
+    memset(verdicts, 0, WEIR_VERDICT_WORDS(keys->count) * sizeof *verdicts);
+    for (size_t at = 0; at < keys->count; at += count) {
+        uint64_t until = site_losses_apply(&d->settings->losses, d->filter, before + at + 1);
+        count = until < keys->count - at ? (size_t)until : keys->count - at;
+        weir_batch part = part_of(keys, at, count);
+        size_t of_these = weir_filter_offer_batch(d->filter, &part, d->piece);
+        if (of_these == WEIR_STOPPED) return WEIR_STOPPED;
+        seen += of_these;
+        for (size_t i = 0; i < count; i++)
+            verdicts[(at + i) / 64] |= (d->piece[i / 64] >> i % 64 & 1) << (at + i) % 64;
+    }
+    return seen;
+}
+
 /* Verdicts on the records chosen. */
 static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts) {
     const stream_selection *s = &d->engine.selection;
@@ -83,7 +111,8 @@ static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts)
     if (!s->count) return ENGINE_GO_ON;
     if (d->by_file) keys.producers = file_as_producer(d, b);
     if (d->arrival_times) keys.times = now_for_all(d, s->count);
-    size_t seen = weir_filter_offer_batch(d->filter, &keys, verdicts);
+    size_t seen = d->settings->losses.count ? offer_in_pieces(d, &keys, verdicts)
+                                            : weir_filter_offer_batch(d->filter, &keys, verdicts);
     if (seen == WEIR_STOPPED) {
         cli_error("a site is lost that keys from record %llu of '%s' on need, and the filter has "
                   "on-lost=stop; bring it back and go on from the last save, or take "
@@ -411,6 +440,7 @@ static int begin(dedup *d) {
     int code = get_filter(d);
     if (code == EXIT_DONE) code = check_importance(d);
     if (code == EXIT_DONE) code = check_producer(d);
+    if (code == EXIT_DONE) code = site_losses_check(&d->settings->losses, d->filter);
     if (code == EXIT_DONE) code = begin_audit(d);
     if (code == EXIT_DONE) code = open_streams(d);
     if (code != EXIT_DONE) return code;
@@ -447,6 +477,7 @@ static void release(dedup *d) {
     free(d->verdicts);
     free(d->drop);
     free(d->compact);
+    free(d->piece);
     free(d->times);
     free(d->producers);
 }

@@ -96,6 +96,13 @@ WEIR_EXPERIMENTAL weir_status weir_plan_sites(const weir_sites_question *questio
                                               weir_sites_choice *across, weir_sites_choice *down,
                                               weir_error *err);
 
+/* The least numbers of sites, by keys and by places with k of a key, with which losing `lost` of
+ * them keeps the rate of false positives below `most`, where lost sites count as SEEN and `fpr` is
+ * the rate while all are there (S_f of definition 3). Thread-safe. Fails with WEIR_ERR_RANGE. */
+WEIR_EXPERIMENTAL weir_status weir_plan_least_sites(double lost, double fpr, double most,
+                                                    unsigned k, double *across, double *down,
+                                                    weir_error *err);
+
 #ifdef __cplusplus
 }
 #endif

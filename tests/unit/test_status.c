@@ -6,6 +6,7 @@
  * Allocations fail at link time (as in test_alloc.c), and so do the system's random seed, reads
  * and writes of temporary files, and the size of an audit.
  */
+#include "failing.h"
 #include "testing.h"
 #include "weir_cpu.h"
 #include "weir_pairs.h"
@@ -14,7 +15,6 @@
 #include "weir_sketch.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "core/bytes.h"
 #include "core/hash.h"
@@ -23,23 +23,8 @@
 
 /* ---- what fails on demand ---- */
 
-static long until_failure = -1; /* allocations until one fails; -1: none does */
 static bool no_seed, no_file, huge_audit;
 
-static int fails_now(void) { return until_failure > 0 && --until_failure == 0; }
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size) { return fails_now() ? NULL : __real_calloc(n, size); }
-void *__real_realloc(void *at, size_t size);
-void *__wrap_realloc(void *at, size_t size) {
-    return fails_now() ? NULL : __real_realloc(at, size);
-}
-void *__real_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
-    return fails_now() ? MAP_FAILED : __real_mmap(at, length, protection, flags, fd, offset);
-}
 bool __real_weir__random_seed(uint64_t *seed);
 bool __wrap_weir__random_seed(uint64_t *seed) {
     return no_seed ? false : __real_weir__random_seed(seed);
@@ -279,10 +264,12 @@ static void sites(void **unused) {
     weir_traffic traffic;
     weir_sites_question question = {.sites = 0, .lost = 0, .memory = 1 << 20, .fpr = 0.01};
     weir_sites_choice across, down;
+    double least[2];
     GIVES(WEIR_ERR_RANGE, weir_filter_get_site, bloom, 0, &info);
     GIVES(WEIR_ERR_RANGE, weir_filter_set_site, bloom, 0, WEIR_SITE_LOST);
     GIVES(WEIR_ERR_UNSUPPORTED, weir_filter_get_traffic, bloom, &traffic);
     GIVES(WEIR_ERR_RANGE, weir_plan_sites, &question, &across, &down);
+    GIVES(WEIR_ERR_RANGE, weir_plan_least_sites, -1, 0.01, 0.1, 3, &least[0], &least[1]);
     weir_filter_free(bloom);
 }
 

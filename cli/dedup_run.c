@@ -4,6 +4,7 @@
  * all of them at once, and the writer copies what was asked for. The records without a verdict
  * (no key, malformed, late, a header) are put back into their places.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,8 @@ static stream_status emit(dedup *d, const stream_batch *b, const uint64_t *drop,
         return stream_write_marked(d->output.writer, b, d->verdicts, drop, err);
     case EMIT_VERDICTS:
         return stream_write_verdicts(d->output.writer, b, d->verdicts, drop, err);
+    default: /* dedup_choose() */
+        assert(false);
     }
     return STREAM_OK;
 }

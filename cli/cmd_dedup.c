@@ -317,6 +317,7 @@ static int resolve_choice(dedup_settings *s, const dedup_words *w) {
         bool given;
     } others[] = {
         {"--filter", w->filter},
+        {"--lose", s->losses.count > 0},
         {"--fpr", w->fpr},
         {"--window", s->window},
         {"--time", s->from.in.time_field},

@@ -68,6 +68,11 @@ typedef struct {
 WEIR_EXPERIMENTAL weir_status weir_filter_get_traffic(const weir_filter *filter,
                                                       weir_traffic *traffic, weir_error *err);
 
+/* From now on what is tested and not offered is left out of the traffic, so that a test changes
+ * nothing that is saved. Loading and cloning do not keep that. Nothing happens to a filter of
+ * one piece. */
+WEIR_EXPERIMENTAL void weir_filter_hide_tests(weir_filter *filter);
+
 /* ------------------------------------------------------------------------
  * 3. Planning
  * ------------------------------------------------------------------------ */

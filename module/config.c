@@ -41,15 +41,14 @@ static int set_spec(const char *name, RedisModuleString *value, void *data,
                     RedisModuleString **err) {
     (void)name;
     char text[SPEC_SIZE], message[sizeof((weir_error){0}).message];
-    weir_filter *filter;
+    weir_filter *filter = NULL;
     weir_error why = {0};
     if (!spec_of(value, text, sizeof text)) return refuse(err, "the spec is too long");
-    if (strcmp(text, "bloom") != 0 && weir_filter_new(&filter, text, &why) != WEIR_OK &&
-        why.code == WEIR_ERR_SPEC) {
+    if (strcmp(text, "bloom") != 0 && weir_filter_new(&filter, text, &why) == WEIR_ERR_SPEC) {
         strcpy(message, why.message);
         return refuse(err, message);
     }
-    if (strcmp(text, "bloom") != 0 && !why.code) weir_filter_free(filter);
+    weir_filter_free(filter);
     strcpy(data, text);
     return REDISMODULE_OK;
 }

@@ -119,6 +119,7 @@ static void settle(weir_value *value, value_kind kind) {
         weir_filter_info info;
         weir_filter_get_info(value->filter, &info);
         value->timed = info.window_is_time;
+        weir_filter_hide_tests(value->filter); /* or primaries and replicas would differ */
     } else if (kind == VALUE_SKETCH) {
         weir_sketch_info info;
         weir_sketch_get_info(value->sketch, &info);

@@ -13,6 +13,7 @@
 #include "producers.h"
 #include "redis_api.h"
 #include "weir.h"
+#include "weir_sites.h"
 #include "weir_sketch.h"
 
 typedef enum { VALUE_FILTER = 1, VALUE_SKETCH = 2, VALUE_IMPORT = 4 } value_kind;

@@ -93,7 +93,7 @@ static size_t pass_through(horizontal_filter *f, const weir_batch *batch, bool o
         pass_stretch(f, &s, batch, offering);
         seen += weir__stretch_gather(&s, verdicts + at / 64);
     }
-    weir__count_traffic(&f->nest, batch->count, 0, 0);
+    if (offering || !f->nest.hides_tests) weir__count_traffic(&f->nest, batch->count, 0, 0);
     return seen;
 }
 

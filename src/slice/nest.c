@@ -353,7 +353,7 @@ weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch,
     for (;;) {
         weir__answer answer = offering ? site->kind->offer(site, batch, waiting, verdicts, seen)
                                        : site->kind->test(site, batch, waiting, verdicts, seen);
-        if (answer == WEIR__ANSWER) {
+        if (answer == WEIR__ANSWER && (offering || !nest->hides_tests)) {
             weir__count_site(&nest->counts[i], batch->count, *seen);
             count_asked(nest, batch);
         }

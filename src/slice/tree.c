@@ -175,7 +175,7 @@ static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offerin
         weir__mark_seen(verdicts, i, is_seen);
         seen += is_seen;
     }
-    weir__count_traffic(&f->nest, batch->count, 0, 0);
+    if (offering || !f->nest.hides_tests) weir__count_traffic(&f->nest, batch->count, 0, 0);
     return seen;
 }
 

@@ -818,6 +818,28 @@ static void letter_counts_places_that_are_on(void **state) {
     weir_filter_free(all), weir_filter_free(same), weir_filter_free(any);
 }
 
+/* Where tests are hidden, a filter that was only tested is saved as it was. */
+static void hidden_tests_change_nothing(void **state) {
+    (void)state;
+    const char *const specs[] = {"horizontal:memory=64K,seed=1", "vertical:memory=64K,seed=1",
+                                 "tree:memory=64K,seed=1"};
+    static uint8_t before[1 << 18], after[1 << 18];
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        weir_filter *f;
+        size_t length, again;
+        assert_int_equal(weir_filter_new(&f, specs[i], NULL), WEIR_OK);
+        weir_filter_hide_tests(f);
+        weir_filter_offer(f, "a", 1);
+        assert_int_equal(weir_filter_save_bytes(f, before, sizeof before, &length, NULL), WEIR_OK);
+        assert_int_equal(weir_filter_test(f, "a", 1), WEIR_SEEN);
+        assert_int_equal(weir_filter_test(f, "b", 1), WEIR_NEW);
+        assert_int_equal(weir_filter_save_bytes(f, after, sizeof after, &again, NULL), WEIR_OK);
+        assert_int_equal(length, again);
+        assert_memory_equal(before, after, length);
+        weir_filter_free(f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(letter_counts_places_that_are_on),
@@ -846,6 +868,7 @@ int main(void) {
         cmocka_unit_test(a_root_can_be_sliced),
         cmocka_unit_test(bad_compositions_are_refused),
         cmocka_unit_test(memory_may_be_said_of_the_parts),
+        cmocka_unit_test(hidden_tests_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, clean_up);
 }

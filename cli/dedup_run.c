@@ -4,7 +4,6 @@
  * all of them at once, and the writer copies what was asked for. The records without a verdict
  * (no key, malformed, late, a header) are put back into their places.
  */
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +26,7 @@ typedef struct {
     dedup_settings own;             /* as asked for, and with the defaults that the window gives */
     engine engine;
     weir_filter *filter;
+    weir_remote *remote; /* or NULL; filter is then its twin: it makes hashes, and stays empty */
     weir_audit *audit;
     run_output output;
     run_files files;
@@ -34,12 +34,13 @@ typedef struct {
     bool resumed;
     uint64_t written_before; /* records that the run that is resumed let through */
     bool arrival_times;      /* the window is a duration, and there is no --time */
+    bool remote_failed;      /* for good; its message has been printed */
     bool by_file;            /* a tree, several files and no --producer: a file is a producer */
     dedup_watch watch;
 
     /* room for one batch */
     size_t room;
-    uint64_t *verdicts, *drop, *compact, *piece; /* one bit a record, in a byte of room for each */
+    uint64_t *verdicts, *drop, *compact; /* one bit a record, in a byte of room for each */
     int64_t *times;
     uint64_t *producers;
 } dedup;
@@ -51,7 +52,6 @@ static bool room_for(dedup *d, size_t count) {
         {&d->verdicts, 1},
         {&d->drop, 1},
         {&d->compact, 1},
-        {&d->piece, 1},
         {&d->times, sizeof *d->times},
         {&d->producers, sizeof *d->producers},
     };
@@ -74,33 +74,6 @@ static const uint64_t *file_as_producer(dedup *d, const stream_batch *b) {
     return d->producers;
 }
 
-/* Keys first .. first + count - 1 of a batch. */
-static weir_batch part_of(const weir_batch *b, size_t first, size_t count) {
-    return (weir_batch){.count = count,
-                        .hashes = b->hashes + first,
-                        .times = b->times ? b->times + first : NULL,
-                        .importances = b->importances ? b->importances + first : NULL,
-                        .producers = b->producers ? b->producers + first : NULL};
-}
-
-/* With --lose: between two records at which a site is lost or comes back. */
-static size_t offer_in_pieces(dedup *d, const weir_batch *keys, uint64_t *verdicts) {
-    uint64_t before = d->point.counts.new_records + d->point.counts.seen;
-    size_t seen = 0, count;
-    memset(verdicts, 0, WEIR_VERDICT_WORDS(keys->count) * sizeof *verdicts);
-    for (size_t at = 0; at < keys->count; at += count) {
-        uint64_t until = site_losses_apply(&d->settings->losses, d->filter, before + at + 1);
-        count = until < keys->count - at ? (size_t)until : keys->count - at;
-        weir_batch part = part_of(keys, at, count);
-        size_t of_these = weir_filter_offer_batch(d->filter, &part, d->piece);
-        if (of_these == WEIR_STOPPED) return WEIR_STOPPED;
-        seen += of_these;
-        for (size_t i = 0; i < count; i++)
-            verdicts[(at + i) / 64] |= (d->piece[i / 64] >> i % 64 & 1) << (at + i) % 64;
-    }
-    return seen;
-}
-
 /* Verdicts on the records chosen. */
 static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts) {
     const stream_selection *s = &d->engine.selection;
@@ -112,8 +85,9 @@ static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts)
     if (!s->count) return ENGINE_GO_ON;
     if (d->by_file) keys.producers = file_as_producer(d, b);
     if (d->arrival_times) keys.times = now_for_all(d, s->count);
-    size_t seen = d->settings->losses.count ? offer_in_pieces(d, &keys, verdicts)
-                                            : weir_filter_offer_batch(d->filter, &keys, verdicts);
+    size_t seen;
+    if (d->remote) d->remote_failed = !at_offer(d->remote, &keys, verdicts, &seen);
+    else seen = weir_filter_offer_batch(d->filter, &keys, verdicts);
     if (seen == WEIR_STOPPED) {
         cli_error("a site is lost that keys from record %llu of '%s' on need, and the filter has "
                   "on-lost=stop; bring it back and go on from the last save, or take "
@@ -138,8 +112,6 @@ static stream_status emit(dedup *d, const stream_batch *b, const uint64_t *drop,
         return stream_write_marked(d->output.writer, b, d->verdicts, drop, err);
     case EMIT_VERDICTS:
         return stream_write_verdicts(d->output.writer, b, d->verdicts, drop, err);
-    default: /* dedup_choose() */
-        assert(false);
     }
     return STREAM_OK;
 }
@@ -366,9 +338,18 @@ static void say_implied_bound(const weir_filter *filter) {
                  info.name, weir_print_rate(rate, info.fpr_bound));
 }
 
+static int get_remote(dedup *d) {
+    int code = at_begin(&d->remote, &d->own.at, d->own.spec, d->own.filter != NULL);
+    if (code != EXIT_DONE) return code;
+    d->filter = weir_remote_twin(d->remote);
+    code = set_times(d);
+    return code == EXIT_DONE ? look_at_files(d) : code;
+}
+
 static int get_filter(dedup *d) {
     weir_error err;
     bool exists;
+    if (d->own.at.url) return get_remote(d);
     int code = engine_lock_state(&d->engine, &exists);
     if (code != EXIT_DONE) return code;
     if (exists) return load_state(d);
@@ -443,7 +424,6 @@ static int begin(dedup *d) {
     int code = get_filter(d);
     if (code == EXIT_DONE) code = check_importance(d);
     if (code == EXIT_DONE) code = check_producer(d);
-    if (code == EXIT_DONE) code = site_losses_check(&d->settings->losses, d->filter);
     if (code == EXIT_DONE) code = begin_audit(d);
     if (code == EXIT_DONE) code = open_streams(d);
     if (code != EXIT_DONE) return code;
@@ -466,6 +446,7 @@ static void print_stats(dedup *d, uint64_t bytes_out) {
         .fresh = d->point.counts.records - d->engine.records_before,
         .resumed = d->resumed,
         .filter = d->filter,
+        .remote = d->remote,
         .audit = d->audit,
     };
     if (s->stats == STATS_TEXT) report_text(stderr, &report);
@@ -474,13 +455,13 @@ static void print_stats(dedup *d, uint64_t bytes_out) {
 
 static void release(dedup *d) {
     engine_release(&d->engine);
-    weir_filter_free(d->filter);
+    if (d->remote) at_end(d->remote);
+    else weir_filter_free(d->filter);
     weir_audit_free(d->audit);
     run_files_release(&d->files);
     free(d->verdicts);
     free(d->drop);
     free(d->compact);
-    free(d->piece);
     free(d->times);
     free(d->producers);
 }
@@ -495,6 +476,18 @@ static void say_held(const dedup *d) {
                  report_size(size, p.held));
 }
 
+/* What the servers called new they will not call new again: a run that ends early keeps what it
+ * has written. */
+static engine_outcome keep_output(dedup *d, engine_outcome how) {
+    stream_error err;
+    if (how == ENGINE_CLOSED || !d->output.writer) return how;
+    stream_status status = run_output_commit(&d->output, false, &err);
+    if (status == STREAM_OK) status = run_output_close(&d->output, &err);
+    if (status != STREAM_OK) return engine_fail(&d->engine, status, &err);
+    d->engine.output = NULL;
+    return how;
+}
+
 /* Read all, then say what a person should know. */
 static engine_outcome run_to_end(dedup *d) {
     uint64_t bytes_out = 0;
@@ -502,6 +495,7 @@ static engine_outcome run_to_end(dedup *d) {
     progress_clear();
     if (how == ENGINE_ALL_READ) say_held(d);
     if (how == ENGINE_ALL_READ) dedup_watch_end(&d->watch, d->filter, &d->point.counts);
+    if (d->remote && how != ENGINE_ALL_READ) how = keep_output(d, how);
     how = engine_conclude(&d->engine, how, &bytes_out);
     if (how == ENGINE_ALL_READ || how == ENGINE_STOPPED) print_stats(d, bytes_out);
     return how;

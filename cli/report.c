@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "metrics.h"
 #include "spec_text.h"
 
@@ -96,16 +97,10 @@ void report_audit_line(FILE *out, const weir_audit *audit) {
     fprintf(out, ", from 1 key in %llu", (unsigned long long)r.one_in);
 }
 
-static weir_filter_info facts(const run_report *r) {
-    weir_filter_info info = {0};
-    if (r->filter) weir_filter_get_info(r->filter, &info);
-    else info = *r->table;
-    return info;
-}
-
 void report_text(FILE *out, const run_report *r) {
     const run_counts *c = &r->counts;
-    weir_filter_info info = facts(r);
+    weir_filter_info info;
+    weir_filter_get_info(r->filter, &info);
     char a[32], b[32];
     double speed = r->seconds > 0 ? (double)r->fresh / r->seconds : 0;
     fprintf(out, "%-16s %15s   %s a second\n", "records", grouped(a, c->records),
@@ -116,12 +111,12 @@ void report_text(FILE *out, const run_report *r) {
     fprintf(out, "%-16s %15s%s\n", "time",
             weir_print_duration(a, (int64_t)(r->seconds * 1000 + 0.5) * 1000000),
             r->resumed ? "   since it was resumed" : "");
-    fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", report_size(a, info.memory),
-            100 * info.fill, r->filter ? report_fullness(&info) : "");
-    if (!r->filter) {
-        fprintf(out, "%-16s %15u   times, exactly\n", "input read", r->readings);
+    if (r->remote) {
+        at_report_text(out, r->remote);
         return;
     }
+    fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", report_size(a, info.memory),
+            100 * info.fill, report_fullness(&info));
     report_spec_line(out, "filter           ", r->filter);
     fprintf(out, "%-16s at most %s%s; by the fill %s now\n", "false positives",
             weir_print_rate(a, info.fpr_bound), info.fpr_implied ? " by its settings" : "",
@@ -185,15 +180,15 @@ void report_audit_json(FILE *out, const weir_audit *audit) {
 
 void report_json(FILE *out, const run_report *r) {
     const run_counts *c = &r->counts;
-    weir_filter_info info = facts(r);
-    char *spec = r->filter ? report_spec(r->filter) : strdup("exact");
+    weir_filter_info info;
+    weir_filter_get_info(r->filter, &info);
+    char *spec = r->remote ? at_spec(r->remote) : report_spec(r->filter);
     fputs("{\"version\":", out);
     report_json_string(out, weir_version());
     fputs(",\"filter\":", out);
-    report_json_string(out, spec ? spec : "");
+    report_json_string(out, spec ? spec : info.name);
     free(spec);
     fputc(',', out);
-    json_count(out, "readings", r->filter ? 1 : r->readings);
     json_count(out, "records", c->records);
     json_count(out, "new", c->new_records);
     json_count(out, "seen", c->seen);
@@ -206,15 +201,18 @@ void report_json(FILE *out, const run_report *r) {
     json_rate(out, "seconds", r->seconds);
     json_rate(out, "records_per_second", r->seconds > 0 ? (double)r->fresh / r->seconds : 0);
     fprintf(out, "\"resumed\":%s,", r->resumed ? "true" : "false");
-    json_count(out, "memory", info.memory);
-    json_rate(out, "fill", info.fill);
-    fprintf(out, "\"overfull\":%s,", info.overfull ? "true" : "false");
+    if (!r->remote) {
+        json_count(out, "memory", info.memory);
+        json_rate(out, "fill", info.fill);
+        fprintf(out, "\"overfull\":%s,", info.overfull ? "true" : "false");
+    }
     json_rate(out, "fpr_bound", info.fpr_bound);
     fprintf(out, "\"fpr_implied\":%s,", info.fpr_implied ? "true" : "false");
-    json_rate(out, "fpr_now", info.fpr_now);
+    if (!r->remote) json_rate(out, "fpr_now", info.fpr_now);
     fputs("\"audit\":", out);
     if (r->audit) report_audit_json(out, r->audit);
     else fputs("null", out);
+    if (r->remote) at_report_json(out, r->remote);
     fputs("}\n", out);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "weir.h"
+#include "weir_remote.h"
 #include "weir_sketch.h"
 
 /* What happened to the records. Every record is in exactly one of new, seen,
@@ -29,10 +30,9 @@ typedef struct {
     double seconds;     /* of this run, also when it resumed another */
     uint64_t fresh;     /* records read in these seconds */
     bool resumed;
-    const weir_filter *filter;     /* or NULL: exactly, by a table */
-    const weir_filter_info *table; /* then its memory and fill */
-    unsigned readings;             /* and how often the input was read */
-    const weir_audit *audit;       /* or NULL */
+    const weir_filter *filter;
+    const weir_remote *remote; /* or NULL; filter is then its twin */
+    const weir_audit *audit;   /* or NULL */
 } run_report;
 
 void report_text(FILE *out, const run_report *report);
@@ -64,10 +64,7 @@ char *report_sketch_spec(const weir_sketch *sketch);
 /* The keys of the JSON report and their meanings, in the markup of opts.h. */
 #define REPORT_JSON_KEYS                                                                           \
     "= version, filter\nthe version of weir, and the full spec of the filter, its seed "           \
-    "included; `exact` if there is none\n\n"                                                       \
-    "= readings\nhow often the input was read; more than once where `--emit` or `--keep` asks "    \
-    "for "                                                                                         \
-    "it, and without a filter then\n\n"                                                            \
+    "included\n\n"                                                                                 \
     "= records\nrecords read; the sum of the next five\n\n"                                        \
     "= new, seen\nverdicts of the filter\n\n"                                                      \
     "= missing, bad, late\nrecords without the key, malformed, and later than `--lateness`\n\n"    \
@@ -85,6 +82,12 @@ char *report_sketch_spec(const weir_sketch *sketch);
     "from the fill\n\n"                                                                            \
     "= audit\n`null`, or an object with `one_in`, `keys`, `firsts`, `repeats`, `false_seen`, "     \
     "`false_new`, `confidence`, and the rates `fpr`, `fpr_low`, `fpr_high`, `fnr`, `fnr_low`, "    \
-    "`fnr_high`; a rate without any case to judge by is `null`"
+    "`fnr_high`; a rate without any case to judge by is `null`\n\n"                                \
+    "= remote\nwith `--at` only, in place of how full the filter is: `slices`, `masters`, `lost` " \
+    "now, `keys` of this run and of these `local_seen`, `sent` and `guessed`; `requests`, "        \
+    "`repeated` of them, `messages`, `bytes_sent`, `bytes_received`, `reconnects`, `redirected`; " \
+    "`emptied`, `rolled_back` slices and `keys_rolled_back`; `unsafe`, how often too few "         \
+    "replicas "                                                                                    \
+    "confirmed; `fairness` of the slices' load"
 
 #endif

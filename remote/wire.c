@@ -376,7 +376,7 @@ static wire_outcome shake_hands(wire *w, int64_t until, weir_error *err) {
 }
 
 /* Say who we are. Each command gets its reply before the next: a refusal is told as such. */
-static wire_outcome introduce(wire *w, weir_error *err) {
+static wire_outcome introduce(wire *w, int64_t until, weir_error *err) {
     const wire_access *a = w->access;
     for (int step = 0; step < 3; step++) {
         wire_reply *reply = NULL;
@@ -384,12 +384,14 @@ static wire_outcome introduce(wire *w, weir_error *err) {
         if (step == 0 && a->user)
             so_far =
                 wire_call(w, &reply, err, "AUTH %s %s", a->user, a->password ? a->password : "");
-        else if (step == 0 && a->password)
-            so_far = wire_call(w, &reply, err, "AUTH %s", a->password);
+        else if (step == 0 && a->password) so_far = wire_appendf(w, err, "AUTH %s", a->password);
         else if (step == 1)
-            so_far = wire_call(w, &reply, err, "CLIENT SETNAME %s", a->options.client_name);
-        else if (step == 2 && w->db)
-            so_far = wire_call(w, &reply, err, "SELECT %d", (int64_t)w->db);
+            so_far = wire_appendf(w, err, "CLIENT SETNAME %s", a->options.client_name);
+        else if (step == 2 && w->db) so_far = wire_appendf(w, err, "SELECT %d", (int64_t)w->db);
+        int64_t left = until - wire_now();
+        if (left > a->options.reply_ms) left = a->options.reply_ms;
+        if (so_far == WIRE_OK && w->outstanding)
+            so_far = wire_read(w, &reply, left > 0 ? left : 1, err);
         if (w->out.bytes) explicit_bzero(w->out.bytes, w->out.room); /* the password was in it */
         if (so_far != WIRE_OK) return so_far;
         bool refused = reply && reply->type == WIRE_ERROR;
@@ -425,7 +427,7 @@ wire_outcome wire_connect(wire *w, weir_error *err) {
     w->traffic.connects++;
     if (!wire_parser_init(&w->parser, w->access->options.reply_bytes)) return no_memory(w, err);
     wire_outcome so_far = w->access->tls ? shake_hands(w, until, err) : WIRE_OK;
-    if (so_far == WIRE_OK) so_far = introduce(w, err);
+    if (so_far == WIRE_OK) so_far = introduce(w, until, err);
     if (so_far == WIRE_STOPPED) wire_close(w);
     return so_far;
 }

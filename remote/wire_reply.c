@@ -228,8 +228,7 @@ void wire_explain(const char *server, const wire_reply *error, weir_error *err) 
         if (wire_is_error(error, advices[i].word)) advice = advices[i].advice;
     if (!strncmp(text, "ERR unknown command", 19) &&
         (strstr(text, "WEIR.") || strstr(text, "weir.")))
-        advice = "it has not loaded weir's module: `module load`, see docs/cluster.md, or use "
-                 "--slices vertical, which needs none";
+        advice = "it has not loaded weir's module: see docs/cluster.md";
     wire_report(err, WEIR_ERR_IO, "the server '%s' says '%s'%s%s", server, text, advice ? "; " : "",
                 advice ? advice : "");
 }

@@ -15,8 +15,6 @@
  *            more and err more. The children on other ways are asked, and below those
  *            that say SEEN theirs, down to level d. If all say NEW it was a false
  *            positive there, and the key goes on up. Levels are counted from the root, 0.
- *            rule=letter is the heuristic as printed: then the process stops and the key is
- *            new, though a node above may know it from another way; so repeats pass.
  * Error      a new key may be taken for seen at every level, so each node gets fpr
  *            divided by the levels. Not so for arrays of places: the bits set at a
  *            node are a subset of those at the root, so with Bloom filters dense,
@@ -36,16 +34,7 @@
 #include "core/rng.h"
 #include "slice/nest.h"
 
-enum {
-    OPT_FANOUT = WEIR__OPT_OWN,
-    OPT_LEVELS,
-    OPT_MODE,
-    OPT_OF,
-    OPT_ROOT,
-    OPT_DOWN,
-    OPT_RULE,
-    OPT_LOST
-};
+enum { OPT_FANOUT = WEIR__OPT_OWN, OPT_LEVELS, OPT_MODE, OPT_OF, OPT_ROOT, OPT_DOWN, OPT_LOST };
 #define LEVELS_MOST 8
 #define NODES_MOST 4096
 #define FANOUT_MOST 256
@@ -56,7 +45,7 @@ typedef struct {
     size_t fanout, levels, leaves, first_leaf;
     size_t first[LEVELS_MOST + 1]; /* first node of each level */
     unsigned down;
-    bool dense, tests_first, letter;
+    bool dense, tests_first;
     weir__on_lost on_lost;
     weir__key_locks *locks;
 } tree_filter;
@@ -66,6 +55,7 @@ typedef struct {
     uint64_t hash;
     const int64_t *time;
     const double *importance;
+    uint64_t messages;
 } traveller;
 
 static size_t parent_of(const tree_filter *f, size_t node) { return (node - 1) / f->fanout; }
@@ -95,6 +85,7 @@ static node_answer ask(tree_filter *f, size_t node, traveller *t, bool offering)
     if (weir__nest_ask(&f->nest, node, &one, offering, true, f->on_lost, &verdict, &seen) !=
         WEIR__ANSWER)
         return NODE_LOST;
+    t->messages++;
     return seen ? NODE_SEEN : NODE_NEW;
 }
 
@@ -122,7 +113,6 @@ static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_
         *stopped = node;
         if (a == NODE_LOST && f->on_lost == WEIR__LOST_SEEN) return true;
         if (a == NODE_SEEN && confirmed_below(f, node, level, came_from, t)) return true;
-        if (a == NODE_SEEN && f->letter) return false;
         if (level == 0) return false;
         came_from = node;
         node = parent_of(f, node);
@@ -165,6 +155,7 @@ static bool all_there(const tree_filter *f, const weir_batch *batch) {
 static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offering,
                            uint64_t *verdicts) {
     size_t seen = 0;
+    uint64_t messages = 0;
     for (size_t i = 0; i < batch->count; i++) {
         traveller t = {.hash = batch->hashes[i]};
         if (batch->times) t.time = batch->times + i;
@@ -174,8 +165,9 @@ static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offerin
         weir__unlock_key(f->locks, t.hash);
         weir__mark_seen(verdicts, i, is_seen);
         seen += is_seen;
+        messages += t.messages;
     }
-    if (offering || !f->nest.hides_tests) weir__count_traffic(&f->nest, batch->count, 0, 0);
+    weir__count_traffic(&f->nest, batch->count, messages, messages * 9);
     return seen;
 }
 
@@ -212,7 +204,6 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     if (status != WEIR_OK) return status;
     f->dense = weir__opt_whole(filter, OPT_MODE) == 0;
     f->down = (unsigned)weir__opt_whole(filter, OPT_DOWN);
-    f->letter = weir__opt_whole(filter, OPT_RULE) == 1;
     f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
     if (f->down >= f->levels)
         return weir__opt_fail(filter, OPT_DOWN, err,
@@ -325,8 +316,6 @@ static const weir_option options[] = {
     {"root", WEIR_OPT_SPEC, 0, 0, NULL, NULL, "the filter of the root, if another, such as slices"},
     {"down", WEIR_OPT_COUNT, 0, LEVELS_MOST, NULL, "0",
      "doubt hits above this level and ask the nodes below; 0: never"},
-    {"rule", WEIR_OPT_CHOICE, 0, 0, "on|letter", "on",
-     "a key whose hit proves false goes on up, or (letter) is new at once, as printed"},
     WEIR__LOST_OPTION,
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };

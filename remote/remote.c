@@ -1,0 +1,303 @@
+/* remote.c - a filter whose slices stand on servers: opened, joined, described.
+ *
+ * The first producer decides what the filter is and writes it down beside the slices
+ * (manifest.h); all others read it there, so they hash alike and cut alike. Slices are made with an
+ * epoch drawn by who makes them: a slice that was lost and made anew has another, and a
+ * producer that still means the old one is told so.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "remote_state.h"
+#include "wire_error.h"
+
+enum { CONNECT_MS = 2000, PATIENCE_MS = 10000, LOST_MS = 30000, REPLICAS_MS = 1000, IN_FLIGHT = 4 };
+#define SLICE_BYTES (32u << 20)
+#define SLICE_BYTES_MOST (UINT64_C(512) << 20)
+#define LEAF_SHARE 100 /* the local filter's rate is this part of the rate of the slices */
+
+void remote_say(weir_remote *r, const char *format, ...) {
+    char line[512];
+    va_list args;
+    if (!r->options.say) return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    r->options.say(r->options.context, line);
+}
+
+static weir_status draw(uint64_t *word, weir_error *err) {
+    if (getrandom(word, sizeof *word, 0) == sizeof *word) return WEIR_OK;
+    return wire_fail(err, WEIR_ERR_IO, "the system gives no random numbers");
+}
+
+/* --- opened and closed ---------------------------------------------------------------------- */
+
+static weir_status open_fleet(weir_remote *r, const char *url, weir_error *err) {
+    const weir_remote_options *o = &r->options;
+    wire_options options = {.password_file = o->password_file,
+                            .ca_file = o->ca_file,
+                            .cert_file = o->cert_file,
+                            .key_file = o->key_file,
+                            .connect_ms = o->connect_ms,
+                            .reply_ms = o->reply_ms,
+                            .stop = o->stop,
+                            .stop_context = o->context};
+    uint64_t who;
+    weir_status status = fleet_open(&r->fleet, url, &options, err);
+    if (status != WEIR_OK) return status;
+    r->name = strdup(r->fleet->url->name ? r->fleet->url->name : "weir");
+    if (!r->name) return wire_no_memory(err);
+    status = manifest_check_name(r->name, err);
+    if (status == WEIR_OK) status = draw(&who, err);
+    if (status == WEIR_OK) status = manifest_read(&r->plan, r->fleet, r->name, &r->found, err);
+    if (status == WEIR_OK) snprintf(r->who, sizeof r->who, "%016" PRIx64, who);
+    return status;
+}
+
+weir_status weir_remote_open(weir_remote **out, const char *url, const weir_remote_options *options,
+                             weir_error *err) {
+    weir_remote *r = *out = calloc(1, sizeof *r);
+    if (!r) return wire_no_memory(err);
+    r->options = *options;
+    if (!r->options.connect_ms) r->options.connect_ms = CONNECT_MS;
+    if (!r->options.lost_ms) r->options.lost_ms = LOST_MS;
+    if (!r->options.replicas_ms) r->options.replicas_ms = REPLICAS_MS;
+    if (!r->options.in_flight) r->options.in_flight = IN_FLIGHT;
+    if (r->options.in_flight > FLIGHTS_MOST) r->options.in_flight = FLIGHTS_MOST;
+    weir_status status = open_fleet(r, url, err);
+    if (status != WEIR_OK) {
+        weir_remote_close(r);
+        *out = NULL;
+    }
+    return status;
+}
+
+void weir_remote_close(weir_remote *r) {
+    if (!r) return;
+    requests_release(r);
+    fleet_close(r->fleet);
+    weir_filter_free(r->twin);
+    weir_filter_free(r->leaf);
+    free(r->slices);
+    free(r->name);
+    free(r);
+}
+
+size_t weir_remote_spec(const weir_remote *r, char *buffer, size_t size) {
+    return r->found ? (size_t)snprintf(buffer, size, "%s", r->plan.spec) : 0;
+}
+
+weir_filter *weir_remote_twin(const weir_remote *r) { return r->twin; }
+
+/* --- what the filter is ------------------------------------------------------------------------
+ */
+
+/* The filter of a slice, here: it checks the spec, draws the seed if none is given, and says what
+ * the full spec is. */
+static weir_status make_twin(weir_remote *r, const char *spec, size_t slices, weir_error *err) {
+    uint64_t total = manifest_memory(spec);
+    weir_filter_info info;
+    if (!total) return weir_filter_new(&r->twin, spec, err); /* which says what is wrong */
+    if (!manifest_with_memory(r->slice_spec, spec, total / slices))
+        return wire_fail(err, WEIR_ERR_SPEC, "the spec '%.100s...' is too long", spec);
+    weir_status status = weir_filter_new(&r->twin, r->slice_spec, err);
+    if (status != WEIR_OK) return status;
+    if (weir_filter_spec(r->twin, r->slice_spec, sizeof r->slice_spec) >= sizeof r->slice_spec ||
+        !manifest_with_memory(r->plan.spec, r->slice_spec, total))
+        return wire_fail(err, WEIR_ERR_SPEC, "the spec '%.100s...' is too long", spec);
+    weir_filter_get_info(r->twin, &info);
+    r->seed = info.seed;
+    if (info.window && !info.window_is_time && slices > 1)
+        return wire_fail(err, WEIR_ERR_SPEC,
+                         "a window of records cannot be cut into slices, as each gets only its "
+                         "share of the records; give a duration, such as --window 1h");
+    if (info.uses_producers)
+        return wire_fail(err, WEIR_ERR_UNSUPPORTED,
+                         "the filter '%s' is itself spread over sites and cannot be a slice",
+                         info.name);
+    return WEIR_OK;
+}
+
+static weir_status plan_new(weir_remote *r, const char *spec, size_t slices, weir_error *err) {
+    uint64_t total = manifest_memory(spec);
+    size_t masters = fleet_primaries(r->fleet);
+    if (!slices) slices = (size_t)((total + SLICE_BYTES - 1) / SLICE_BYTES);
+    if (slices < masters) slices = masters;
+    if (slices < 1) slices = 1;
+    if (slices > MANIFEST_SLICES)
+        return wire_fail(err, WEIR_ERR_RANGE,
+                         "%zu slices are needed, which is more than %d; ask for less memory",
+                         slices, MANIFEST_SLICES);
+    if (total / slices > SLICE_BYTES_MOST)
+        return wire_fail(err, WEIR_ERR_RANGE,
+                         "a slice of %" PRIu64 "M would stop a server for too long when it moves; "
+                         "take more slices, or less memory",
+                         total / slices >> 20);
+    r->plan.slices = slices;
+    manifest_place(&r->plan, r->fleet);
+    weir_status status = make_twin(r, spec, slices, err);
+    if (status != WEIR_OK) return status;
+    bool written;
+    status = manifest_write(&r->plan, r->fleet, r->name, &written, err);
+    if (status != WEIR_OK || written) return status;
+    weir_filter_free(r->twin); /* another producer was first */
+    r->twin = NULL;
+    status = manifest_read(&r->plan, r->fleet, r->name, &r->found, err);
+    if (status == WEIR_OK && !r->found)
+        status = wire_fail(err, WEIR_ERR_IO, "the filter '%s' goes as fast as it comes", r->name);
+    return status == WEIR_OK ? make_twin(r, r->plan.spec, r->plan.slices, err) : status;
+}
+
+/* --- the slices ---------------------------------------------------------------------------------
+ */
+
+static weir_status call(weir_remote *r, const slice *s, size_t count, const char *const *words,
+                        wire_reply **reply, weir_error *err) {
+    size_t lengths[8];
+    for (size_t i = 0; i < count; i++) lengths[i] = strlen(words[i]);
+    weir_status status =
+        fleet_command(r->fleet, s->key, count, words, lengths, PATIENCE_MS, reply, err);
+    if (status == WEIR_OK && (*reply)->type == WIRE_ERROR) {
+        fleet_node *node = fleet_at(r->fleet, s->slot);
+        wire_explain(node ? wire_server(node->wire) : "cluster", *reply, err);
+        wire_reply_free(*reply);
+        *reply = NULL;
+        status = WEIR_ERR_IO;
+    }
+    return status;
+}
+
+static weir_status check_slice(weir_remote *r, slice *s, const wire_reply *info, weir_error *err) {
+    const wire_reply *spec = wire_reply_field(info, "spec");
+    const wire_reply *epoch = wire_reply_field(info, "epoch");
+    int64_t offered;
+    if (!spec || !epoch || !wire_reply_number(wire_reply_field(info, "offered"), &offered) ||
+        spec->type != WIRE_STRING || epoch->type != WIRE_STRING)
+        return wire_fail(err, WEIR_ERR_MISMATCH,
+                         "the server says of '%s' what this version of weir does not understand",
+                         s->key);
+    if (strcmp(spec->text, r->slice_spec) != 0)
+        return wire_fail(err, WEIR_ERR_MISMATCH,
+                         "the key '%s' on the server is %.120s, not %.120s; take another name",
+                         s->key, spec->text, r->slice_spec);
+    s->epoch = strtoull(epoch->text, NULL, 16);
+    s->offered = (uint64_t)offered;
+    return WEIR_OK;
+}
+
+static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
+    slice *s = &r->slices[i];
+    char epoch[24];
+    uint64_t word;
+    wire_reply *reply;
+    manifest_slice_key(&r->plan, i, s->key, r->name);
+    s->slot = fleet_slot(s->key, strlen(s->key));
+    weir_status status = draw(&word, err);
+    if (status != WEIR_OK) return status;
+    snprintf(epoch, sizeof epoch, "%016" PRIx64, word);
+    const char *create[] = {"WEIR.CREATE", s->key, r->slice_spec, "IFABSENT", "EPOCH", epoch};
+    status = call(r, s, 6, create, &reply, err);
+    if (status != WEIR_OK) return status;
+    bool made = reply->type != WIRE_NIL;
+    wire_reply_free(reply);
+    if (made && r->found) {
+        r->stats.emptied++;
+        remote_say(r,
+                   "slice %zu of '%s' was gone and begins again empty: repeats of what it knew "
+                   "will pass",
+                   i, r->name);
+    }
+    const char *info[] = {"WEIR.INFO", s->key};
+    status = call(r, s, 2, info, &reply, err);
+    if (status != WEIR_OK) return status;
+    status = check_slice(r, s, reply, err);
+    wire_reply_free(reply);
+    return status;
+}
+
+static weir_status make_leaf(weir_remote *r, weir_error *err) {
+    char spec[256];
+    weir_filter_info info;
+    weir_filter_get_info(r->twin, &info);
+    if (info.window)
+        return wire_fail(err, WEIR_ERR_UNSUPPORTED,
+                         "--local-memory does not go with a window: what is forgotten on the "
+                         "servers would still be known here");
+    const char *hash = strstr(r->slice_spec, "hash=");
+    snprintf(spec, sizeof spec, "recent:memory=%" PRIu64 ",fpr=%.9g,seed=%" PRIu64 ",%.*s",
+             r->options.local_memory, info.fpr_bound / LEAF_SHARE, info.seed,
+             hash ? (int)strcspn(hash, ",)") : 9, hash ? hash : "hash=xxh3");
+    return weir_filter_new(&r->leaf, spec, err);
+}
+
+weir_status weir_remote_begin(weir_remote *r, const char *spec, size_t slices, weir_error *err) {
+    weir_status status =
+        r->found ? make_twin(r, r->plan.spec, r->plan.slices, err) : plan_new(r, spec, slices, err);
+    if (status == WEIR_OK && r->options.local_memory) status = make_leaf(r, err);
+    if (status != WEIR_OK) return status;
+    r->slices = calloc(r->plan.slices, sizeof *r->slices);
+    if (!r->slices) return wire_no_memory(err);
+    for (size_t i = 0; i < r->plan.slices && status == WEIR_OK; i++) status = open_slice(r, i, err);
+    r->found = status == WEIR_OK;
+    return status;
+}
+
+/* --- what is told of it
+ * ---------------------------------------------------------------------------- */
+
+void weir_remote_get_stats(const weir_remote *r, weir_remote_stats *stats) {
+    wire_traffic t;
+    double sum = 0, squares = 0;
+    *stats = r->stats;
+    stats->slices = r->slices ? r->plan.slices : 0;
+    stats->masters = fleet_primaries(r->fleet);
+    for (size_t i = 0; i < stats->slices; i++) {
+        double sent = (double)r->slices[i].sent;
+        sum += sent;
+        squares += sent * sent;
+        stats->lost += r->slices[i].lost;
+    }
+    stats->fairness = squares > 0 ? sum * sum / (squares * (double)stats->slices) : 1;
+    fleet_traffic(r->fleet, &t);
+    stats->messages = t.commands;
+    stats->bytes_sent = t.sent;
+    stats->bytes_received = t.received;
+    stats->reconnects = t.connects > r->fleet->node_count ? t.connects - r->fleet->node_count : 0;
+}
+
+static double number_field(const wire_reply *info, const char *name) {
+    const wire_reply *field = wire_reply_field(info, name);
+    if (field && field->type == WIRE_INTEGER) return (double)field->integer;
+    return field && field->text ? strtod(field->text, NULL) : 0;
+}
+
+weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *out,
+                                  weir_error *err) {
+    wire_reply *reply;
+    *out = (weir_remote_slice){0};
+    if (!r->slices || i >= r->plan.slices)
+        return wire_fail(err, WEIR_ERR_RANGE, "there is no slice %zu", i);
+    const slice *s = &r->slices[i];
+    if (r->flight_count)
+        return wire_fail(err, WEIR_ERR_RANGE, "batches are on their way: collect them first");
+    const char *info[] = {"WEIR.INFO", s->key};
+    weir_status status = call(r, s, 2, info, &reply, err);
+    if (status != WEIR_OK) return status;
+    fleet_node *node = fleet_at(r->fleet, s->slot);
+    snprintf(out->key, sizeof out->key, "%s", s->key);
+    if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
+    out->offered = (uint64_t)number_field(reply, "offered");
+    out->seen = (uint64_t)number_field(reply, "seen");
+    out->memory = (uint64_t)number_field(reply, "memory");
+    out->fill = number_field(reply, "fill");
+    out->fpr_now = number_field(reply, "fpr_now");
+    out->overfull = number_field(reply, "overfull") != 0;
+    out->epoch = s->epoch;
+    wire_reply_free(reply);
+    return WEIR_OK;
+}

@@ -1,0 +1,100 @@
+/* remote_state.h - a remote filter from inside: slices, requests and what is on its way.
+ *
+ * remote.c       opened, joined, closed; what is told of it
+ * requests.c     batches cut into requests, sent, sent again, answered
+ */
+#ifndef WEIR_REMOTE_STATE_H
+#define WEIR_REMOTE_STATE_H
+
+#include "fleet.h"
+#include "manifest.h"
+#include "weir_remote.h"
+
+enum { FLIGHTS_MOST = 8, KEYS_MOST = 65536 /* of a batch that the module gives a number */ };
+
+typedef struct {
+    char key[160];
+    uint16_t slot;
+    uint64_t epoch;
+    uint64_t offered; /* keys of all producers, by the last answer */
+    uint64_t sent;    /* keys of ours that it judged */
+    bool missing;     /* to be made before it is used */
+    bool lost;
+    int64_t since;    /* wire_now() of the first failure after the last answer; 0: all is well */
+    int64_t probe_at; /* when a lost one is tried again */
+} slice;
+
+typedef enum { TO_SEND, SENT, JUDGED /* not yet on replicas */, DONE } request_state;
+
+/* The keys of a batch that belong to one slice. */
+typedef struct {
+    size_t slice, count;
+    uint64_t number;
+    const uint64_t *hashes;
+    const int64_t *times;      /* or NULL */
+    const double *importances; /* or NULL */
+    const uint32_t *from;      /* place of each in the batch */
+    request_state state;
+    bool repeated;
+    unsigned redirections;
+    fleet_node *node; /* that it was sent to last */
+    fleet_node *ask;  /* where this one is to go in spite of the map */
+    int64_t not_before, deadline, sent_at;
+} request;
+
+/* A batch on its way. */
+typedef struct {
+    size_t count; /* keys of the batch */
+    unsigned lane;
+    uint64_t *verdicts; /* 1: SEEN */
+    request *requests;
+    size_t request_count;
+    size_t room; /* keys that the arrays have room for */
+    uint64_t *hashes;
+    int64_t *times;
+    double *importances;
+    uint32_t *from;
+    uint16_t *slice_of;
+} flight;
+
+/* What a reply of a node is to. */
+typedef enum { FOR_REQUEST, FOR_NOTHING, FOR_CREATE, FOR_REPLICAS } reply_kind;
+typedef struct {
+    reply_kind kind;
+    request *request; /* NULL: it was given up */
+    size_t slice;
+} expected;
+
+typedef struct {
+    expected *replies; /* a ring */
+    size_t room, first, count;
+    bool dirty; /* something was appended */
+    int64_t heard;
+} node_queue;
+
+struct weir_remote {
+    weir_remote_options options;
+    char *url, *name;
+    fleet *fleet;
+    manifest plan;
+    bool found;
+    char slice_spec[MANIFEST_SPEC];
+    weir_filter *twin, *leaf;
+    uint64_t seed;
+    char who[32]; /* this producer; a lane is added */
+    uint64_t numbers;
+    slice *slices;
+    flight flights[FLIGHTS_MOST];
+    size_t first_flight, flight_count;
+    bool replicas_short;
+    bool failed; /* for good: `why` */
+    weir_error why;
+    weir_remote_stats stats;
+};
+
+/* Add what is asked of each to the counters, and tell the caller. */
+void remote_say(weir_remote *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void requests_release(weir_remote *r);
+
+#endif

@@ -1,0 +1,517 @@
+/* test_remote.c - a filter whose slices stand on a server: judged once, whatever is cut. */
+#include <poll.h>
+
+#include "fleet.h"
+#include "manifest.h"
+#include "servers.h"
+#include "slice/stretch.h"
+#include "weir_remote.h"
+
+static const char *module_path(void) {
+    const char *given = getenv("WEIR_MODULE");
+    return given ? given : WEIR_MODULE_PATH;
+}
+
+/* Without them there is nothing to test: say so. */
+static bool can_run(void) { return have_program("redis-server") && !access(module_path(), R_OK); }
+
+static real_server start_with_module(void) {
+    const char *more[] = {"--loadmodule", module_path(), "--enable-debug-command", "yes", NULL};
+    return start_real(more);
+}
+
+/* --- what is said ------------------------------------------------------------------------- */
+
+static char said[4096];
+static void note(void *context, const char *message) {
+    (void)context;
+    strncat(said, message, sizeof said - strlen(said) - 2);
+    strcat(said, "\n");
+}
+
+static weir_remote *open_at(uint16_t port, const char *name, weir_remote_options options,
+                            const char *spec) {
+    char url[128];
+    weir_remote *r;
+    weir_error err;
+    options.say = note;
+    said[0] = 0;
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u/%s", (unsigned)port, name);
+    if (weir_remote_open(&r, url, &options, &err) != WEIR_OK ||
+        weir_remote_begin(r, spec, 2, &err) != WEIR_OK)
+        fail_msg("%s", err.message);
+    return r;
+}
+
+/* A command by a connection of its own; true if the reply is no error. */
+static bool command(uint16_t port, const char *format, const char *key) {
+    wire_url url;
+    wire_access *access;
+    wire_options options = {0};
+    wire_reply *reply;
+    weir_error err;
+    assert_int_equal(wire_url_parse(&url, "redis://127.0.0.1", &err), WEIR_OK);
+    assert_int_equal(wire_access_new(&access, &options, &url, &err), WEIR_OK);
+    wire *w = wire_new(access, &url, "127.0.0.1", port);
+    assert_int_equal(wire_connect(w, &err), WIRE_OK);
+    assert_int_equal(wire_call(w, &reply, &err, format, key), WIRE_OK);
+    bool good = reply->type != WIRE_ERROR;
+    wire_reply_free(reply);
+    wire_free(w);
+    wire_access_free(access);
+    wire_url_release(&url);
+    return good;
+}
+
+/* --- a proxy that cuts ---------------------------------------------------------------------- */
+
+typedef struct {
+    uint16_t port, to;
+    int listener;
+    pthread_t thread;
+    _Atomic int64_t up, down; /* bytes that may still pass each way; then it is cut, once */
+    _Atomic int cuts;
+} proxy;
+
+static int dial(uint16_t port) {
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, (struct sockaddr *)&at, sizeof at)) abort();
+    return fd;
+}
+
+/* Pass on what has come; false: end both connections. What is allowed passes before the cut. */
+static bool pass_on(proxy *p, int from, int to, _Atomic int64_t *left) {
+    char bytes[65536];
+    ssize_t got = recv(from, bytes, sizeof bytes, 0);
+    if (got <= 0) return false;
+    int64_t allowed = *left;
+    if (got <= allowed) {
+        *left = allowed - got;
+        return say_all(to, bytes, (size_t)got);
+    }
+    say_all(to, bytes, (size_t)allowed);
+    *left = INT64_MAX / 2;
+    p->cuts++;
+    return false;
+}
+
+static void *run_proxy(void *context) {
+    proxy *p = context;
+    for (int client; (client = accept(p->listener, NULL, NULL)) >= 0;) {
+        int server = dial(p->to);
+        struct pollfd fds[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
+        for (bool open = true; open && poll(fds, 2, -1) > 0;) {
+            if (fds[0].revents) open = pass_on(p, client, server, &p->up);
+            if (open && fds[1].revents) open = pass_on(p, server, client, &p->down);
+        }
+        /* The server must have read what passed before the next connection comes. */
+        shutdown(server, SHUT_WR);
+        char rest[4096];
+        while (recv(server, rest, sizeof rest, 0) > 0) {
+        }
+        close(client);
+        close(server);
+    }
+    return NULL;
+}
+
+static void start_proxy(proxy *p, uint16_t to) {
+    p->to = to;
+    p->up = p->down = INT64_MAX / 2;
+    p->listener = listen_anywhere(&p->port);
+    if (pthread_create(&p->thread, NULL, run_proxy, p)) abort();
+}
+
+static void stop_proxy(proxy *p) {
+    shutdown(p->listener, SHUT_RDWR);
+    close(p->listener);
+    pthread_join(p->thread, NULL);
+}
+
+/* Two batches on their way at once, of 30 keys each, 10 of them in both. Each key must be called
+ * NEW once, wherever the connection is cut. */
+enum { BATCH = 30, SHARED = 10 };
+static void two_batches(weir_remote *r, uint64_t seed) {
+    uint64_t hashes[2][BATCH], verdicts[2][1];
+    weir_error err;
+    for (int b = 0; b < 2; b++)
+        for (uint64_t i = 0; i < BATCH; i++)
+            hashes[b][i] = test_word(seed, b && i >= SHARED ? BATCH + i : i);
+    for (int b = 0; b < 2; b++) {
+        weir_batch batch = {.count = BATCH, .hashes = hashes[b]};
+        assert_int_equal(weir_remote_submit(r, &batch, &err), WEIR_OK);
+    }
+    for (int b = 0; b < 2; b++)
+        if (weir_remote_collect(r, verdicts[b], NULL, &err) != WEIR_OK) fail_msg("%s", err.message);
+    for (int i = 0; i < BATCH; i++) {
+        bool first = !(verdicts[0][0] >> i & 1), second = !(verdicts[1][0] >> i & 1);
+        if (i < SHARED) assert_int_equal(first + second, 1);
+        else assert_true(first && second);
+    }
+}
+
+static void no_cut_loses_or_doubles_a_key(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    proxy p = {0};
+    start_proxy(&p, s.port);
+    weir_remote *r = open_at(p.port, "cut", (weir_remote_options){.in_flight = 2},
+                             "recent:memory=256K,fpr=1e-9,seed=5");
+    weir_remote_stats before, after;
+    weir_remote_get_stats(r, &before);
+    two_batches(r, 1);
+    weir_remote_get_stats(r, &after);
+    int64_t up = (int64_t)(after.bytes_sent - before.bytes_sent),
+            down = (int64_t)(after.bytes_received - before.bytes_received);
+    assert_true(up > 500 && down > 50);
+    int step = test_slowness() ? 37 : 1;
+    for (int64_t cut = 0; cut < up; cut += step) {
+        p.up = cut;
+        two_batches(r, (uint64_t)(1000 + cut));
+    }
+    for (int64_t cut = 0; cut < down; cut++) {
+        p.down = cut;
+        two_batches(r, (uint64_t)(100000 + cut));
+    }
+    weir_remote_get_stats(r, &after);
+    assert_true(p.cuts >= up / step + down - 2);
+    assert_true(after.reconnects >= (uint64_t)p.cuts);
+    assert_int_equal(after.guessed, 0);
+    assert_int_equal(after.rolled_back, 0);
+    weir_remote_close(r);
+    stop_proxy(&p);
+    stop_real(&s);
+}
+
+/* --- the same verdicts as in one process ------------------------------------------------------ */
+
+static void same_verdicts_as_here(void **state) {
+    enum { KEYS = 40000, STEP = 5000 };
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    uint64_t *hashes = malloc(KEYS * 8);
+    for (uint64_t i = 0; i < KEYS; i++) hashes[i] = test_word(3, test_word(4, i) % 20000);
+    /* less memory than the keys need, so that it forgets and its random choices matter */
+    weir_remote *r =
+        open_at(s.port, "same", (weir_remote_options){0}, "recent:memory=16K,fpr=0.1%,seed=9");
+    weir_filter *here[2] = {make_filter("recent:memory=8K,fpr=0.1%,seed=9"),
+                            make_filter("recent:memory=8K,fpr=0.1%,seed=9")};
+    uint64_t verdicts[WEIR_VERDICT_WORDS(STEP)], repeats = 0;
+    for (size_t at = 0; at < KEYS; at += STEP) {
+        weir_batch batch = {.count = STEP, .hashes = hashes + at};
+        weir_error err;
+        size_t seen;
+        assert_int_equal(weir_remote_submit(r, &batch, &err), WEIR_OK);
+        assert_int_equal(weir_remote_collect(r, verdicts, &seen, &err), WEIR_OK);
+        repeats += seen;
+        for (size_t i = 0; i < STEP; i++) {
+            weir_batch one = {.count = 1, .hashes = hashes + at + i};
+            uint64_t verdict;
+            weir_filter_offer_batch(here[weir__slice_of(hashes[at + i], 2)], &one, &verdict);
+            assert_int_equal(verdicts[i / 64] >> (i % 64) & 1, verdict);
+        }
+    }
+    assert_in_range(repeats, 1000, KEYS - 20000 + 1000); /* it forgot many, and knew some */
+    weir_filter_free(here[0]);
+    weir_filter_free(here[1]);
+    weir_remote_close(r);
+    free(hashes);
+    stop_real(&s);
+}
+
+/* --- slices that go and come
+ * ---------------------------------------------------------------------- */
+
+/* Offer keys `from` to `to`; how many were NEW, or -1 when collecting failed. */
+static long offer(weir_remote *r, uint64_t from, uint64_t to, weir_error *err) {
+    uint64_t hashes[4096], verdicts[64];
+    size_t seen;
+    for (uint64_t i = from; i < to; i++) hashes[i - from] = test_word(77, i);
+    weir_batch batch = {.count = to - from, .hashes = hashes};
+    assert_int_equal(weir_remote_submit(r, &batch, err), WEIR_OK);
+    weir_status status = weir_remote_collect(r, verdicts, &seen, err);
+    long fresh = (long)(to - from - seen);
+    return status == WEIR_OK ? fresh : -1 - fresh;
+}
+
+static void a_slice_that_went_is_made_again(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    weir_error err;
+    weir_remote_stats stats;
+    weir_remote *r = open_at(s.port, "gone", (weir_remote_options){0}, "recent:memory=128K,seed=1");
+    weir_remote *other = open_at(s.port, "gone", (weir_remote_options){0}, "recent");
+    assert_int_equal(offer(r, 0, 1000, &err), 1000);
+    assert_int_equal(offer(other, 0, 1000, &err), 0);
+    assert_true(command(s.port, "FLUSHALL", NULL));
+    assert_int_equal(offer(r, 0, 1000, &err), 1000);
+    weir_remote_get_stats(r, &stats);
+    assert_int_equal(stats.emptied, 2);
+    assert_non_null(strstr(said, "begins again empty"));
+    assert_int_equal(offer(other, 0, 1500, &err), 500); /* the new epoch is adopted */
+    weir_remote_get_stats(other, &stats);
+    assert_int_equal(stats.emptied, 2);
+    assert_non_null(strstr(said, "made again by another"));
+    weir_remote_close(other);
+    weir_remote_close(r);
+    r = open_at(s.port, "strict", (weir_remote_options){.on_lost = WEIR_REMOTE_STOP},
+                "recent:memory=128K,seed=1");
+    assert_true(command(s.port, "FLUSHALL", NULL));
+    assert_int_equal(offer(r, 0, 100, &err), -1 - 100);
+    assert_non_null(strstr(err.message, "is gone from the server"));
+    assert_int_equal(offer(r, 0, 100, &err), -1 - 100); /* it stays so */
+    weir_remote_close(r);
+    stop_real(&s);
+}
+
+/* A value that knows of fewer keys than it did, as after a failover: played with DEBUG-free means,
+ * by putting back an older copy. */
+static void missing_writes_are_noticed(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    weir_error err;
+    weir_remote_stats stats;
+    weir_remote *r = open_at(s.port, "roll", (weir_remote_options){0}, "recent:memory=128K,seed=1");
+    weir_remote_slice slice;
+    assert_int_equal(offer(r, 0, 1000, &err), 1000);
+    assert_int_equal(weir_remote_get_slice(r, 0, &slice, &err), WEIR_OK);
+    assert_true(command(s.port, "COPY %s copy", slice.key));
+    assert_int_equal(offer(r, 1000, 2000, &err), 1000);
+    assert_true(command(s.port, "COPY copy %s REPLACE", slice.key));
+    long fresh = offer(r, 1000, 2000, &err);
+    assert_in_range(fresh, 400, 600); /* the half that is in this slice */
+    weir_remote_get_stats(r, &stats);
+    assert_int_equal(stats.rolled_back, 1);
+    assert_int_equal(stats.keys_rolled_back, fresh);
+    assert_non_null(strstr(said, "a replica without them took over"));
+    weir_remote_close(r);
+    stop_real(&s);
+}
+
+static void lost_slices_follow_the_rule(void **state) {
+    static const struct {
+        weir_remote_on_lost rule;
+        long fresh;
+    } cases[] = {{WEIR_REMOTE_NEW, 100}, {WEIR_REMOTE_SEEN, 0}, {WEIR_REMOTE_STOP, -101}};
+    if (!can_run()) skip();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        real_server s = start_with_module();
+        weir_error err;
+        weir_remote_stats stats;
+        weir_remote_options o = {
+            .on_lost = cases[i].rule, .lost_ms = 150, .reply_ms = 100, .connect_ms = 100};
+        weir_remote *r = open_at(s.port, "lost", o, "recent:memory=128K,seed=1");
+        assert_int_equal(offer(r, 0, 100, &err), 100);
+        kill(s.pid, SIGSTOP);
+        assert_int_equal(offer(r, 100, 200, &err), cases[i].fresh);
+        if (cases[i].rule == WEIR_REMOTE_STOP) {
+            assert_non_null(strstr(err.message, "is lost, and on-lost is stop"));
+        } else {
+            weir_remote_get_stats(r, &stats);
+            assert_int_equal(stats.guessed, 100);
+            assert_int_equal(stats.lost, 2);
+            assert_non_null(strstr(said, "is lost, its keys are called"));
+            kill(s.pid, SIGCONT);
+            nap(1100); /* a lost slice is tried again after a second */
+            assert_int_equal(offer(r, 0, 100, &err), 0);
+            assert_int_equal(offer(r, 200, 300, &err), 100);
+            assert_non_null(strstr(said, "answers again"));
+        }
+        weir_remote_close(r);
+        stop_real(&s);
+    }
+}
+
+static void waiting_waits(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    weir_error err;
+    weir_remote_options o = {.on_lost = WEIR_REMOTE_WAIT, .lost_ms = 50, .reply_ms = 60};
+    weir_remote *r = open_at(s.port, "wait", o, "recent:memory=128K,seed=1");
+    assert_int_equal(offer(r, 0, 100, &err), 100);
+    kill(s.pid, SIGSTOP);
+    pid_t waker = fork();
+    if (waker == 0) {
+        nap(400);
+        kill(s.pid, SIGCONT);
+        _exit(0);
+    }
+    assert_int_equal(offer(r, 50, 150, &err), 50);
+    waitpid(waker, NULL, 0);
+    weir_remote_close(r);
+    stop_real(&s);
+}
+
+static bool stop_now(void *context) { return *(bool *)context; }
+
+/* Whoever stops gets what is not known as NEW: it may have been applied. */
+static void stopping_calls_the_rest_new(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    weir_error err;
+    bool stop = false;
+    weir_remote_options o = {.on_lost = WEIR_REMOTE_WAIT, .stop = stop_now, .context = &stop};
+    weir_remote *r = open_at(s.port, "stop", o, "recent:memory=128K,seed=1");
+    assert_int_equal(offer(r, 0, 100, &err), 100);
+    kill(s.pid, SIGSTOP);
+    stop = true;
+    assert_int_equal(offer(r, 0, 100, &err), 100);
+    weir_remote_close(r);
+    stop_real(&s);
+}
+
+/* --- the local filter
+ * -------------------------------------------------------------------------------- */
+
+static void repeats_here_cost_nothing_there(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    weir_error err;
+    weir_remote_stats stats;
+    weir_remote *r = open_at(s.port, "leaf", (weir_remote_options){.local_memory = 1 << 20},
+                             "recent:memory=128K,seed=1");
+    weir_remote *other =
+        open_at(s.port, "leaf", (weir_remote_options){.local_memory = 1 << 20}, "recent");
+    assert_int_equal(offer(r, 0, 1000, &err), 1000);
+    assert_int_equal(offer(r, 0, 1000, &err), 0);
+    assert_int_equal(offer(other, 500, 1500, &err), 500);
+    weir_remote_get_stats(r, &stats);
+    assert_int_equal(stats.local_seen, 1000);
+    assert_int_equal(stats.sent, 1000);
+    weir_remote_close(other);
+    weir_remote_close(r);
+    stop_real(&s);
+}
+
+/* --- what cannot be used
+ * ------------------------------------------------------------------------------- */
+
+static void cannot(uint16_t port, const char *name, const char *spec, const char *says) {
+    char url[128];
+    weir_remote *r;
+    weir_error err = {0};
+    weir_remote_options o = {0};
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u/%s", (unsigned)port, name);
+    weir_status status = weir_remote_open(&r, url, &o, &err);
+    if (status == WEIR_OK) status = weir_remote_begin(r, spec, 2, &err);
+    assert_int_not_equal(status, WEIR_OK);
+    if (!strstr(err.message, says)) fail_msg("%s: %s", name, err.message);
+    assert_null(strchr(err.message, '\n'));
+    weir_remote_close(r);
+}
+
+static void what_cannot_be_used_is_said(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    assert_true(command(s.port, "LPUSH list:weir %s", "x"));
+    cannot(s.port, "list", "recent", "WRONGTYPE");
+    assert_true(command(s.port, "SET text:weir %s", "x"));
+    cannot(s.port, "text", "recent", "is not the description of a filter");
+    cannot(s.port, "spec", "recnt", "recnt");
+    cannot(s.port, "a{b", "recent", "without blanks and braces");
+    cannot(s.port, "records", "recent:window=1000,memory=128K", "window of records");
+    cannot(s.port, "tree", "tree:memory=1M", "is itself spread over sites");
+    cannot(s.port, "much", "recent:memory=1023T", "more slices");
+    cannot(s.port, "big", "recent:memory=lots", "lots");
+    weir_remote *r =
+        open_at(s.port, "other", (weir_remote_options){0}, "recent:memory=128K,seed=1");
+    weir_remote_slice slice;
+    weir_error err;
+    assert_int_equal(weir_remote_get_slice(r, 1, &slice, &err), WEIR_OK);
+    assert_int_equal(weir_remote_get_slice(r, 2, &slice, &err), WEIR_ERR_RANGE);
+    assert_true(command(s.port, "DEL %s", slice.key));
+    assert_true(command(s.port, "DEL other:{0}:1", NULL));
+    weir_remote_close(r);
+    r = open_at(s.port, "mixed", (weir_remote_options){0}, "recent:memory=128K,seed=1");
+    assert_int_equal(weir_remote_get_slice(r, 1, &slice, &err), WEIR_OK);
+    weir_remote_close(r);
+    assert_true(command(s.port, "DEL %s", slice.key));
+    assert_true(command(s.port, "WEIR.CREATE %s bloom:memory=64K", slice.key));
+    cannot(s.port, "mixed", "recent", "take another name");
+    assert_true(command(s.port, "CONFIG SET maxmemory %s", "1"));
+    cannot(s.port, "oom", "recent", "OOM");
+    stop_real(&s);
+    const char *none[] = {NULL};
+    s = start_real(none);
+    cannot(s.port, "plain", "recent", "has not loaded weir's module");
+    stop_real(&s);
+}
+
+/* --- slots and plans
+ * -------------------------------------------------------------------------------------- */
+
+static void slots_are_those_of_the_specification(void **state) {
+    (void)state;
+    assert_int_equal(fleet_slot("123456789", 9), 0x31c3 % FLEET_SLOTS); /* CRC16 of XMODEM */
+    assert_int_equal(fleet_slot("{user1000}.following", 20), fleet_slot("user1000", 8));
+    assert_int_equal(fleet_slot("foo{}{bar}", 10), 8363); /* an empty tag is none */
+    assert_int_equal(fleet_slot("foo{{bar}}zap", 13), fleet_slot("{bar", 4));
+    assert_int_equal(fleet_slot("foo{bar", 7), 15278);
+}
+
+static void specs_get_another_memory(void **state) {
+    char out[MANIFEST_SPEC];
+    (void)state;
+    assert_int_equal(manifest_memory("recent"), 256 << 20);
+    assert_int_equal(manifest_memory("recent:fpr=1%,memory=3M"), 3 << 20);
+    assert_int_equal(manifest_memory("growing:of=(bloom:memory=1M),memory=2M"), 2 << 20);
+    assert_true(manifest_with_memory(out, "recent", 7));
+    assert_string_equal(out, "recent:memory=7");
+    assert_true(manifest_with_memory(out, "recent:fpr=1%", 7));
+    assert_string_equal(out, "recent:fpr=1%,memory=7");
+    assert_true(manifest_with_memory(out, "recent:memory=64M,seed=1", 7));
+    assert_string_equal(out, "recent:memory=7,seed=1");
+}
+
+/* Slices go to all masters alike, whichever slots these have. */
+static void slices_are_spread(void **state) {
+    fleet *f = calloc(1, sizeof *f);
+    manifest *m = calloc(1, sizeof *m);
+    fleet_node nodes[3] = {0};
+    size_t load[3] = {0};
+    char key[160];
+    (void)state;
+    f->node_count = 3;
+    for (size_t i = 0; i < 3; i++) f->nodes[i] = &nodes[i];
+    for (size_t s = 0; s < FLEET_SLOTS; s++) f->slots[s] = s < 100 ? 0 : s % 2 ? 1 : 2;
+    m->slices = 30;
+    manifest_place(m, f);
+    for (size_t i = 0; i < 30; i++) {
+        manifest_slice_key(m, i, key, "name");
+        load[f->slots[fleet_slot(key, strlen(key))]]++;
+    }
+    for (size_t i = 0; i < 3; i++) assert_int_equal(load[i], 10);
+    free(f);
+    free(m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slots_are_those_of_the_specification),
+        cmocka_unit_test(specs_get_another_memory),
+        cmocka_unit_test(slices_are_spread),
+        cmocka_unit_test(same_verdicts_as_here),
+        cmocka_unit_test(no_cut_loses_or_doubles_a_key),
+        cmocka_unit_test(a_slice_that_went_is_made_again),
+        cmocka_unit_test(missing_writes_are_noticed),
+        cmocka_unit_test(lost_slices_follow_the_rule),
+        cmocka_unit_test(waiting_waits),
+        cmocka_unit_test(stopping_calls_the_rest_new),
+        cmocka_unit_test(repeats_here_cost_nothing_there),
+        cmocka_unit_test(what_cannot_be_used_is_said),
+    };
+    int failed = cmocka_run_group_tests_name("remote", tests, NULL, NULL);
+    remove_scratch_folder();
+    return failed;
+}

@@ -558,7 +558,7 @@ static int page_draws(options *opt, FILE *cells) {
     size_t count = 0;
     int missed = 0;
     if (!opt->drawing.count) opt->drawing.count = opt->setup.quick ? PAGE_DRAWN_QUICK : PAGE_DRAWN;
-    accuracy_page_draws();
+    accuracy_page_draws(opt->drawing.count);
     for (opt->drawing.seed = 1; opt->drawing.seed <= PAGE_SEEDS; opt->drawing.seed++) {
         accuracy_drawn_sum sum;
         free(rows);

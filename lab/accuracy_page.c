@@ -104,7 +104,7 @@ bool accuracy_page_table(const accuracy_setup *setup, const accuracy_row *rows, 
 
 /* --- drawn streams -------------------------------------------------------------------------- */
 
-void accuracy_page_draws(void) {
+void accuracy_page_draws(size_t count) {
     printf("\n## Streams that no filter was tuned on\n\n"
            "Streams drawn from a seed: mixtures of skewed and even draws, loops over an array, "
            "scans, fashions that come\n"
@@ -112,11 +112,11 @@ void accuracy_page_draws(void) {
            "regime half way, each at\n"
            "a memory and a bound drawn too. The oracle has the memory that the filter really "
            "holds. Seed 1 is for tuning,\nthe others are only reported. `weir-accuracy --drawn "
-           "200 --draw-seed 2` repeats a row.\n\n"
+           "%zu --draw-seed 2` repeats a row.\n\n"
            "| seed | streams | FN / oracle, median (at most %g) | within 1.30 x + 3 points (at "
            "least %g%%) | other rules broken | seeds too far apart | worse with twice the memory "
            "| verdict |\n|--:|--:|--:|--:|--:|--:|--:|---|\n",
-           ACCURACY_MEDIAN, 100 * ACCURACY_WITHIN);
+           count, ACCURACY_MEDIAN, 100 * ACCURACY_WITHIN);
 }
 
 void accuracy_page_draw(const accuracy_drawing *d, const accuracy_drawn_sum *sum) {

@@ -137,6 +137,7 @@ static const char *unpack_lz4(stream_unpacker *u, unpack_step *step) {
 
 const char *stream__unpack(stream_unpacker *u, unpack_step *step, bool *ended) {
     const char *wrong = "it does not decompress";
+    (void)step; /* without any of the libraries */
     switch (u->kind) {
 #ifdef HAVE_LZMA
     case KIND_XZ:

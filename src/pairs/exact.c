@@ -25,17 +25,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cpu.h"
 #include "core/error.h"
 #include "core/rng.h"
 #include "pairs/pairs.h"
-
-/* Compiled for several processors, the best being chosen when the program is loaded;
- * the thread sanitizer is not there yet at that time. */
-#if defined(__SANITIZE_THREAD__)
-#define FOR_EACH_CPU
-#else
-#define FOR_EACH_CPU __attribute__((target_clones("avx2", "default")))
-#endif
 
 enum { ROWS_BLOCK = 64, OTHERS_BLOCK = 1024 };
 
@@ -178,9 +171,8 @@ static weir_status gather(comparison *c, const uint64_t *a, size_t a_count, cons
 /* ---- all pairs ---- */
 
 /* One row against a block of others; tells whether any may reach s. */
-FOR_EACH_CPU static bool compare_block(const uint32_t *mine, const uint32_t *columns, size_t stride,
-                                       unsigned d, uint32_t s, size_t count,
-                                       uint32_t *restrict same) {
+HOT bool compare_block_all(const uint32_t *mine, const uint32_t *columns, size_t stride, unsigned d,
+                           uint32_t s, size_t count, uint32_t *restrict same) {
     uint32_t most = 0;
     for (size_t j = 0; j < count; j++) same[j] = columns[j] == mine[0];
     for (unsigned c = 1; c < d; c++) {
@@ -191,6 +183,10 @@ FOR_EACH_CPU static bool compare_block(const uint32_t *mine, const uint32_t *col
     for (size_t j = 0; j < count; j++) most = same[j] > most ? same[j] : most;
     return most >= s;
 }
+FOR_EACH_CPU(bool, compare_block,
+             (const uint32_t *mine, const uint32_t *columns, size_t stride, unsigned d, uint32_t s,
+              size_t count, uint32_t *restrict same),
+             (mine, columns, stride, d, s, count, same))
 
 static void compare_blocks(const comparison *c, const uint32_t *columns, size_t from, size_t to,
                            size_t others, size_t others_end) {

@@ -119,6 +119,7 @@ HOT unsigned least_in(half_line low, half_line high, unsigned width, cpu_kind cp
 #if defined(__x86_64__)
     if (cpu >= CPU_AVX2) return least_in_avx2(&low, &high, wide);
 #endif
+    (void)cpu; /* elsewhere there is one way */
     half_line least = lesser(low, high, wide);
     for (unsigned s = 32; s >= wide; s /= 2) least = lesser(least, least >> s, wide);
     for (unsigned i = 0; i < HALF_WORDS; i++) all = (least[i] & keep) < all ? least[i] & keep : all;

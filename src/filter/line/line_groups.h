@@ -102,6 +102,7 @@ HOT line_halves group_ones(const group_plan *plan, uint64_t rest, cpu_kind cpu) 
 #if defined(__x86_64__)
     if (cpu == CPU_AVX512) return group_ones_wide(plan, rest);
 #endif
+    (void)cpu; /* elsewhere there is one way */
     const uint64_t four = 4 * WEIR__GOLD;
     line_halves sum = {0};
     half_line mixes[HALVES] = {{0}};

@@ -84,7 +84,7 @@ FOR_EACH_CPU_TOLD(uint64_t, sweep_words,
 static void visit(weir__window *f, uint64_t block) {
     uint64_t from = block * WEIR__SWEPT_WORDS;
     uint64_t count = f->words - from < WEIR__SWEPT_WORDS ? f->words - from : WEIR__SWEPT_WORDS;
-    bool left;
+    bool left = false;
     f->state.idle -= sweep_words(f, f->cells + from, count, &left);
     if (!left) f->dirty[block / 64] &= ~(UINT64_C(1) << block % 64);
 }

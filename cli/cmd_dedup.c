@@ -22,6 +22,7 @@ enum {
     D_SEED,
     D_COMPRESS,
     D_EMIT,
+    D_KEEP,
     D_WINDOW,
     D_LATENESS,
     D_ON_LATE,
@@ -30,9 +31,13 @@ enum {
     D_RESUME,
     D_INCOMPLETE,
     D_AUDIT,
+    D_LOSE,
     D_STATS,
     D_EXIT_CODE
 };
+
+#define EMIT_NAMES "new|seen|all|verdicts|once|repeated|counts"
+#define MEMORY_STANDARD "256M"
 
 #define G_OUTPUT "Output"
 #define G_FILTER "Filter"
@@ -48,19 +53,33 @@ static const opt_entry dedup_table[] = {
      "that fails leaves the old file, or none. FILE may be one of the inputs, but not with "
      "`--state`: then it takes its name at the first save, and a failure cuts it back to the last "
      "one."},
-    {D_EMIT, "emit", 0, OPT_VALUE, "WHAT", "new|seen|all|verdicts", "new", G_OUTPUT, true,
-     "What to write: `new`, `seen`, `all` or `verdicts`.",
+    {D_EMIT, "emit", 0, OPT_VALUE, "WHAT", EMIT_NAMES, "new", G_OUTPUT, true,
+     "What to write: `new`, `seen`, `all`, `verdicts`, `once`, `repeated` or `counts`.",
      "= new\nrecords seen for the first time\n\n"
      "= seen\nthe repeats\n\n"
      "= all\nevery record, marked N or S: a first column in lines (with a tab), CSV and TSV; a "
      "first field \"verdict\" in JSON, whose blank lines are records and get an object of the "
      "verdict alone; a first byte in binary records\n\n"
-     "= verdicts\nonly N or S, one a line"},
+     "= verdicts\nonly N or S, one a line\n\n"
+     "= once\nrecords whose key comes once\n\n"
+     "= repeated\nthe first record of each key that comes more than once\n\n"
+     "= counts\nthe first record of each key with how often it comes: a first column in lines "
+     "(with a tab), CSV and TSV, a first field \"count\" in JSON\n\n"
+     "The last three are known when all of the input is, so it is read twice (standard input and "
+     "pipes are kept in a temporary file in TMPDIR), and nothing is written before. They are "
+     "exact, "
+     "by a table instead of a filter: 42 bytes of `--memory` a key, 6.3 million keys in 256M. With "
+     "more keys the input is read once more for each time that they fill the table, and 24 bytes "
+     "of each record to be written wait on the disk."},
+    {D_KEEP, "keep", 0, OPT_VALUE, "WHICH", "first|last", "first", G_OUTPUT, true,
+     "Which record of a key to write: the `first` or the `last`.",
+     "With `last`, `--emit` `new` and `counts` write the last record of each key, in the order of "
+     "these. Read as for `--emit once`."},
     {D_COMPRESS, "compress", 0, OPT_VALUE, "HOW", "none|gzip|zstd", "by the name", G_OUTPUT, false,
      "Compress the output: `none`, `gzip` or `zstd`.",
      "Without it `--output` decides: a name that ends with .gz or .zst is compressed so."},
 
-    {D_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, "256M", G_FILTER, true,
+    {D_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, MEMORY_STANDARD, G_FILTER, true,
      "The most memory that the filter may use.",
      "64M, 1.5G; K, M, G and T are powers of 1024. Nothing that grows with the stream is kept "
      "outside of it; reports also count the tables of a filter, at most 8K, and as much for each "
@@ -80,6 +99,14 @@ static const opt_entry dedup_table[] = {
      "collide. Filters that are to be merged need the same one."},
     READ_IMPORTANCE_ROW,
     READ_PRODUCER_ROW,
+    {D_LOSE, "lose", 0, OPT_LIST, "SITE[-SITE]@RECORD[-RECORD]", NULL, NULL, G_FILTER, false,
+     "Try it out: a site is lost at a record, and back.",
+     "For filters with sites (`horizontal`, `vertical`, `tree`). SITE is a number as `weir "
+     "inspect` "
+     "shows it. The site gives no answer from the first RECORD to the last one, or to the end; "
+     "records count from 1, and only those that are judged. Then it is back with what it held. "
+     "Several losses are given one by one or with commas: `--lose 0-3@1000-2000,5@1500`. `--audit` "
+     "measures what it costs; `weir plan --sites` prints the command that tries its choice."},
 
     READ_RECORD_ROWS("Records are written as they were read, byte for byte. ",
                      "It is written once, whatever `--emit` says (but `verdicts`). ", 'd'),
@@ -150,6 +177,8 @@ static const opt_entry dedup_table[] = {
 
 /* --- from words to settings ---------------------------------------------------------- */
 
+enum { TABLE_LEAST = 64 * 1024 }; /* bytes of --memory for what needs all of the input */
+
 /* The words as they were given; what they mean is decided when all are known. */
 typedef struct {
     const char *memory, *fpr, *filter, *seed, *lateness, *audit;
@@ -174,7 +203,10 @@ static int set_running(dedup_settings *s, int id, const char *value) {
         s->output = strcmp(value, "-") ? value_path(value) : NULL;
         break;
     case D_EMIT:
-        s->emit = (emit_mode)value_choice("new|seen|all|verdicts", value);
+        s->emit = (emit_mode)value_choice(EMIT_NAMES, value);
+        break;
+    case D_KEEP:
+        s->keep_last = !strcmp(value, "last");
         break;
     case D_COMPRESS:
         s->compression = (stream_compression)value_choice("none|gzip|zstd", value);
@@ -228,6 +260,8 @@ static int set_option(dedup_settings *s, dedup_words *w, int id, const char *val
             strcmp(value, "judge") ? (stream_action)value_choice("pass|drop", value) : STREAM_JUDGE;
         w->on_late = true;
         break;
+    case D_LOSE:
+        return site_losses_add(&s->losses, value);
     case D_AUDIT:
         s->audit = true;
         if (value) return parse_audit(value, &s->audit_one_in);
@@ -254,6 +288,7 @@ static int resolve_filter(dedup_settings *s, const dedup_words *w) {
     if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
     if (w->fpr && value_rate("--fpr", w->fpr, &rate) != EXIT_DONE) return EXIT_TROUBLE;
     s->filter = w->filter;
+    s->seed = w->seed;
     return spec_fold(s->spec, w->filter ? w->filter : weir_filter_kind(0)->name, additions,
                      sizeof additions / sizeof *additions);
 }
@@ -272,6 +307,8 @@ static int check_together(const dedup_settings *s) {
         return cli_error("--state does not go with --at: what is known stays on the servers");
     if (s->at.url && s->audit)
         return cli_error("--audit does not go with --at: it cannot know what others have offered");
+    if (s->at.url && s->losses.count)
+        return cli_error("--lose does not go with --at: it plays with sites of this process");
     if (at_resolve(&s->at) != EXIT_DONE) return EXIT_TROUBLE;
     if (s->resume && !s->state) return cli_error("--resume needs --state FILE to continue from");
     if (s->save_every && !s->state && !s->from.metrics)
@@ -282,8 +319,43 @@ static int check_together(const dedup_settings *s) {
     return EXIT_DONE;
 }
 
+/* What needs all of the input has a table of its own, and no state. */
+static int resolve_choice(dedup_settings *s, const dedup_words *w) {
+    const struct {
+        const char *flag;
+        bool given;
+    } others[] = {
+        {"--filter", w->filter},
+        {"--lose", s->losses.count > 0},
+        {"--at", s->at.url},
+        {"--fpr", w->fpr},
+        {"--window", s->window},
+        {"--time", s->from.in.time_field},
+        {"--state", s->state},
+        {"--audit", s->audit},
+        {"--importance", s->from.in.number_field},
+        {"--producer", s->from.in.label_field},
+    };
+    static const char *const names[] = {
+        "", "", "", "", "--emit once", "--emit repeated", "--emit counts"};
+    const char *what = dedup_needs_all(s) && s->emit >= EMIT_ONCE ? names[s->emit] : "--keep last";
+    if (!dedup_needs_all(s)) return EXIT_DONE;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].given)
+            return cli_error("%s does not go with %s, which counts all of the input exactly",
+                             others[i].flag, what);
+    if (s->keep_last && s->emit != EMIT_NEW && s->emit != EMIT_COUNTS)
+        return cli_error("--keep last goes with --emit new or counts");
+    if (s->emit == EMIT_COUNTS &&
+        (s->from.in.format == STREAM_FIXED || s->from.in.format == STREAM_LEN32))
+        return cli_error("--emit counts goes with formats of text; binary records have no columns");
+    return value_number("--memory", w->memory ? w->memory : MEMORY_STANDARD, TABLE_LEAST,
+                        UINT64_C(1) << 50, true, &s->table_memory);
+}
+
 static int resolve(dedup_settings *s, const dedup_words *w) {
     int code = resolve_filter(s, w);
+    if (code == EXIT_DONE) code = resolve_choice(s, w);
     if (code == EXIT_DONE) code = resolve_times(s, w);
     if (code == EXIT_DONE) code = check_together(s);
     if (s->audit && s->stats == STATS_NONE) s->stats = STATS_TEXT;
@@ -310,7 +382,8 @@ static int run_dedup(int argc, char **argv) {
     int code = resolve(&s, &words);
     if (s.output && !s.compression_given) s.compression = stream_compression_of(s.output);
     if (code == EXIT_DONE) code = reading_resolve(&s.from, parser.operands, argv);
-    return code == EXIT_DONE ? dedup_run(&s) : code;
+    if (code != EXIT_DONE) return code;
+    return dedup_needs_all(&s) ? dedup_choose(&s) : dedup_run(&s);
 }
 
 /* --- the manual ------------------------------------------------------------------------- */
@@ -348,6 +421,12 @@ static const opt_section dedup_sections[] = {
      "A long run that may be killed at any time and started again with the same words:\n"
      "\n"
      "    weir dedup --state run.weir --resume -o once.log access.log\n"
+     "\n"
+     "Lines that come once, and how often each other comes; the last row of each user:\n"
+     "\n"
+     "    weir dedup --emit once access.log > singles.log\n"
+     "    weir dedup --emit counts access.log | awk '$1 > 1' > repeats.log\n"
+     "    weir dedup --keep last --format csv --header -k user events.csv > latest.csv\n"
      "\n"
      "One filter for many machines, on a cluster that has loaded weir's module:\n"
      "\n"

@@ -25,6 +25,7 @@ enum {
     PL_RATE,
     PL_SITES,
     PL_FAIL,
+    PL_FPR_LOST,
     PL_PLOT,
     PL_JSON
 };
@@ -65,6 +66,13 @@ static const opt_entry plan_table[] = {
      "lost, 1% if not given."},
     {PL_FAIL, "fail", 0, OPT_VALUE, "F", NULL, "1", "Question", false,
      "So many of the sites may be lost at once.", NULL},
+    {PL_FPR_LOST, "fpr-lost", 0, OPT_VALUE, "RATE", NULL, NULL, "Question", false,
+     "Over how many sites, so that losing F keeps the rate?",
+     "With `--fail`, without `--sites`: the least number of sites with which the loss of F keeps "
+     "the "
+     "false positive rate below RATE, if `--fpr` holds while all are there and keys or places of "
+     "lost "
+     "sites count as seen, so that no repeat passes. For slices by keys and by places."},
 
     {PL_SAMPLE, "sample", 's', OPT_VALUE, "FILE", NULL, NULL, "Stream", true,
      "A piece of the stream, from its beginning; `-` is standard input.",
@@ -170,6 +178,8 @@ static int set_option(plan_settings *s, int id, const char *value) {
         return set_count("--sites", value, &s->sites);
     case PL_FAIL:
         return set_count("--fail", value, &s->fail);
+    case PL_FPR_LOST:
+        return value_rate("--fpr-lost", value, &s->fpr_lost);
     case PL_SAMPLE:
         s->sample = value;
         break;
@@ -205,7 +215,15 @@ static int check_window_question(const plan_settings *s) {
 static int settle(plan_settings *s) {
     const weir_plan_question *q = &s->question;
     if (q->fpr > 0.5) return cli_error("--fpr cannot be above 50%%");
-    if (s->fail > 0 && !(s->sites > 0)) return cli_error("--fail goes with --sites");
+    if (s->fpr_lost > 0) {
+        if (!(s->fail > 0) || s->sites > 0 || s->sample || s->plot || s->memory || s->window ||
+            s->fnr > 0 || q->records > 0 || q->distinct > 0 || q->rate > 0)
+            return cli_error("--fpr-lost goes with --fail and --fpr alone: it asks how many sites "
+                             "it takes");
+        return EXIT_DONE;
+    }
+    if (s->fail > 0 && !(s->sites > 0))
+        return cli_error("--fail goes with --sites, or with --fpr-lost");
     if (s->sites > 1024) return cli_error("--sites cannot be above 1024");
     if (s->sites > 0) {
         if (s->sample || s->plot || s->window || q->records > 0 || q->distinct > 0 || q->rate > 0)
@@ -460,6 +478,7 @@ static int run_plan(int argc, char **argv) {
     int code = reading_resolve(&s.from, 0, argv);
     if (code == EXIT_DONE) code = settle(&s);
     if (code != EXIT_DONE) return code;
+    if (s.fpr_lost > 0) return plan_least_sites(&s);
     if (s.sites > 0) return plan_sites(&s);
     if (s.sample && strcmp(s.sample, "-") != 0) {
         size_t used = strlen(s.words);
@@ -494,6 +513,11 @@ static const opt_section plan_sections[] = {
      "Forty sites, of which eight may fail at once:\n"
      "\n"
      "    weir plan --sites 40 --fail 8 --memory 64M --fpr 1%\n"
+     "\n"
+     "Over how many sites, so that with eight of them lost at most 5% of the new records are "
+     "lost?\n"
+     "\n"
+     "    weir plan --fail 8 --fpr 1% --fpr-lost 5%\n"
      "\n"
      "By a sample, for a stream that is going to be a hundred times as long:\n"
      "\n"
@@ -548,7 +572,8 @@ static const opt_section plan_sections[] = {
      "= recommended, command\nthe first choice, and the line to run\n\n"
      "With `--sites` it has none of these but `sites`, `lost` (how many may be), and `horizontal` "
      "and `vertical`, each with `best`, `spec`, `keys` (that it holds), `messages` (for a key), "
-     "`fpr`, and `fpr_lost` and `fnr_lost` with so many sites lost."},
+     "`fpr`, and `fpr_lost` and `fnr_lost` with so many sites lost. With `--fpr-lost`: `lost`, "
+     "`fpr`, `fpr_lost`, and `sites_horizontal`, `sites_vertical` and its `k`."},
     {"EXIT STATUS", "= 0\nThere is an answer.\n\n"
                     "= 2\nTrouble, such as a sample too small to judge by: one line on standard "
                     "error says what."},

@@ -15,6 +15,7 @@
 
 #include "cli.h"
 #include "count.h"
+#include "spool.h"
 
 enum { RUN_BUFFER = 4096, SLOTS_LEAST = 1024 }; /* entries */
 
@@ -101,15 +102,9 @@ static int no_disk(void) {
 }
 
 static FILE *temporary(void) {
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/weir-XXXXXX", folder && *folder ? folder : "/tmp");
-    if (n < 0 || (size_t)n >= sizeof path) return NULL;
-    int fd = mkstemp(path);
-    if (fd < 0) return NULL;
-    unlink(path);
-    FILE *file = fdopen(fd, "w+");
-    if (!file) close(fd);
+    int fd = spool_file(NULL);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
+    if (!file && fd >= 0) close(fd);
     return file;
 }
 

@@ -2,6 +2,8 @@
  *
  *   cmd_dedup.c    the table of options, and from words to settings
  *   dedup_run.c    the loop: batches in, verdicts, records out
+ *   site_losses.c  sites that are lost meanwhile, to try a plan
+ *   dedup_choose.c what can be chosen only when all was read: --keep last, --emit once ...
  *   run_note.c     the note in the state file: how far a run has come
  *   run_output.c   the output file, whole or as it was
  *   state_lock.c   one run at a time on a state file
@@ -15,10 +17,19 @@
 
 #include "at.h"
 #include "reading.h"
+#include "site_losses.h"
 #include "spec_text.h"
 #include "weir.h"
 
-typedef enum { EMIT_NEW, EMIT_SEEN, EMIT_ALL, EMIT_VERDICTS } emit_mode;
+typedef enum {
+    EMIT_NEW,
+    EMIT_SEEN,
+    EMIT_ALL,
+    EMIT_VERDICTS,
+    EMIT_ONCE, /* these are known when all was read: dedup_choose() */
+    EMIT_REPEATED,
+    EMIT_COUNTS
+} emit_mode;
 typedef enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats_form;
 
 typedef struct {
@@ -26,13 +37,17 @@ typedef struct {
 
     char spec[SPEC_SIZE]; /* of the filter, all options folded in */
     const char *filter;   /* --filter as given, or NULL */
+    site_losses losses;   /* of its sites, while it runs */
 
     const char *window; /* as given, or NULL */
     int64_t lateness;   /* nanoseconds; -1: not given, the window */
     stream_action on_late;
 
     emit_mode emit;
-    const char *output; /* NULL: standard output */
+    bool keep_last;        /* write the last record of a key, not the first */
+    uint64_t table_memory; /* bytes for what is known when all was read */
+    const char *seed;      /* as given, or NULL */
+    const char *output;    /* NULL: standard output */
     stream_compression compression;
     bool compression_given; /* by --compress, else by the name of the output */
 
@@ -49,7 +64,13 @@ typedef struct {
     bool exit_code;
 } dedup_settings;
 
-/* Do it; returns the exit code. */
+/* Is what to write known only when all was read? */
+static inline bool dedup_needs_all(const dedup_settings *s) {
+    return s->keep_last || s->emit >= EMIT_ONCE;
+}
+
+/* Do it; returns the exit code. dedup_choose() does what needs all of the input. */
 int dedup_run(const dedup_settings *settings);
+int dedup_choose(const dedup_settings *settings);
 
 #endif

@@ -4,6 +4,7 @@
  * all of them at once, and the writer copies what was asked for. The records without a verdict
  * (no key, malformed, late, a header) are put back into their places.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ typedef struct {
 
     /* room for one batch */
     size_t room;
-    uint64_t *verdicts, *drop, *compact; /* one bit a record, in a byte of room for each */
+    uint64_t *verdicts, *drop, *compact, *piece; /* one bit a record, in a byte of room for each */
     int64_t *times;
     uint64_t *producers;
 } dedup;
@@ -52,6 +53,7 @@ static bool room_for(dedup *d, size_t count) {
         {&d->verdicts, 1},
         {&d->drop, 1},
         {&d->compact, 1},
+        {&d->piece, 1},
         {&d->times, sizeof *d->times},
         {&d->producers, sizeof *d->producers},
     };
@@ -74,6 +76,33 @@ static const uint64_t *file_as_producer(dedup *d, const stream_batch *b) {
     return d->producers;
 }
 
+/* Keys first .. first + count - 1 of a batch. */
+static weir_batch part_of(const weir_batch *b, size_t first, size_t count) {
+    return (weir_batch){.count = count,
+                        .hashes = b->hashes + first,
+                        .times = b->times ? b->times + first : NULL,
+                        .importances = b->importances ? b->importances + first : NULL,
+                        .producers = b->producers ? b->producers + first : NULL};
+}
+
+/* With --lose: between two records at which a site is lost or comes back. */
+static size_t offer_in_pieces(dedup *d, const weir_batch *keys, uint64_t *verdicts) {
+    uint64_t before = d->point.counts.new_records + d->point.counts.seen;
+    size_t seen = 0, count;
+    memset(verdicts, 0, WEIR_VERDICT_WORDS(keys->count) * sizeof *verdicts);
+    for (size_t at = 0; at < keys->count; at += count) {
+        uint64_t until = site_losses_apply(&d->settings->losses, d->filter, before + at + 1);
+        count = until < keys->count - at ? (size_t)until : keys->count - at;
+        weir_batch part = part_of(keys, at, count);
+        size_t of_these = weir_filter_offer_batch(d->filter, &part, d->piece);
+        if (of_these == WEIR_STOPPED) return WEIR_STOPPED;
+        seen += of_these;
+        for (size_t i = 0; i < count; i++)
+            verdicts[(at + i) / 64] |= (d->piece[i / 64] >> i % 64 & 1) << (at + i) % 64;
+    }
+    return seen;
+}
+
 /* Verdicts on the records chosen. */
 static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts) {
     const stream_selection *s = &d->engine.selection;
@@ -87,6 +116,7 @@ static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts)
     if (d->arrival_times) keys.times = now_for_all(d, s->count);
     size_t seen;
     if (d->remote) d->remote_failed = !at_offer(d->remote, &keys, verdicts, &seen);
+    else if (d->settings->losses.count) seen = offer_in_pieces(d, &keys, verdicts);
     else seen = weir_filter_offer_batch(d->filter, &keys, verdicts);
     if (seen == WEIR_STOPPED) {
         cli_error("a site is lost that keys from record %llu of '%s' on need, and the filter has "
@@ -112,6 +142,8 @@ static stream_status emit(dedup *d, const stream_batch *b, const uint64_t *drop,
         return stream_write_marked(d->output.writer, b, d->verdicts, drop, err);
     case EMIT_VERDICTS:
         return stream_write_verdicts(d->output.writer, b, d->verdicts, drop, err);
+    default: /* dedup_choose() */
+        assert(false);
     }
     return STREAM_OK;
 }
@@ -424,6 +456,7 @@ static int begin(dedup *d) {
     int code = get_filter(d);
     if (code == EXIT_DONE) code = check_importance(d);
     if (code == EXIT_DONE) code = check_producer(d);
+    if (code == EXIT_DONE) code = site_losses_check(&d->settings->losses, d->filter);
     if (code == EXIT_DONE) code = begin_audit(d);
     if (code == EXIT_DONE) code = open_streams(d);
     if (code != EXIT_DONE) return code;
@@ -462,6 +495,7 @@ static void release(dedup *d) {
     free(d->verdicts);
     free(d->drop);
     free(d->compact);
+    free(d->piece);
     free(d->times);
     free(d->producers);
 }

@@ -87,9 +87,6 @@ int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *fil
                size_t file_count, unsigned number, bool keep);
 void pairs_side_release(pairs_side *side);
 
-/* Only a regular file gives the same when it is opened again; pipes and devices do not. */
-bool pairs_reads_once(const char *path);
-
 /* Does it hold a summary? What can be read only once holds records: a look at it would
  * take their first bytes. */
 bool pairs_is_summary(const char *path);

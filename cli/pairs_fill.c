@@ -19,6 +19,7 @@
 #include "cli.h"
 #include "engine.h"
 #include "pairs_command.h"
+#include "spool.h"
 #include "stopping.h"
 
 enum { WORKER_MEMORY = 8 << 20, NOTE_SIZE = 8192 };
@@ -344,14 +345,9 @@ static int fill_from_records(pairs_side *side, const pairs_settings *s, const ch
     return stop_workers(&f, code);
 }
 
-bool pairs_reads_once(const char *path) {
-    struct stat st;
-    return !strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
-}
-
 bool pairs_is_summary(const char *path) {
     unsigned char mark[5];
-    if (pairs_reads_once(path)) return false;
+    if (spool_is_needed(path)) return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool is = fd >= 0 && read(fd, mark, sizeof mark) == sizeof mark && !memcmp(mark, "\x89weir", 5);
     if (fd >= 0) close(fd);

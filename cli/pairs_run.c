@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "pairs_command.h"
+#include "spool.h"
 #include "stopping.h"
 
 /* ---- self and join ---- */
@@ -137,50 +138,10 @@ static void add_none(weir_pairs_answer *a) {
 
 /* ---- what can be read only once ---- */
 
-/* Keep it in a file without a name, which can be read as often as need be. */
-static int spool(const char *path, const char *folder, char *copy, size_t size) {
-    char buffer[65536];
-    bool standard = !strcmp(path, "-");
-    if (!folder) folder = getenv("TMPDIR");
-    int in = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    int out = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    ssize_t n = 0;
-    if (out < 0) out = memfd_create("weir-pairs", MFD_CLOEXEC);
-    while (in >= 0 && out >= 0 && (n = read(in, buffer, sizeof buffer)) > 0)
-        for (ssize_t at = 0, done; at < n; at += done)
-            if ((done = write(out, buffer + at, (size_t)(n - at))) <= 0) {
-                close(out);
-                return cli_error("cannot keep '%s' in a temporary file: %s; give --tmp another "
-                                 "folder",
-                                 path, strerror(errno));
-            }
-    if (in >= 0 && !standard) close(in);
-    if (in < 0 || out < 0 || n < 0) return cli_error("cannot read '%s': %s", path, strerror(errno));
-    snprintf(copy, size, "/proc/self/fd/%d", out);
-    return EXIT_DONE;
-}
-
-/* Where the records are needed twice, what can be read only once is kept; `names` has room for
- * all files, `given` keeps what they were called. */
-static int spool_files(pairs_settings *s, char (*paths)[32], const char **names) {
-    bool twice = s->list || s->error > 0;
-    for (size_t i = 0; i < s->in.file_count; i++) {
-        names[i] = s->in.files[i];
-        if (!twice || !pairs_reads_once(s->in.files[i])) continue;
-        int code = spool(s->in.files[i], s->folder, paths[i], sizeof paths[i]);
-        if (code != EXIT_DONE) return code;
-        names[i] = paths[i];
-    }
-    return EXIT_DONE;
-}
-
-static void name_examples(pairs_examples *examples, const char *const *names,
-                          const char *const *given, size_t count) {
+static void name_examples(pairs_examples *examples, const spool *inputs) {
     for (size_t i = 0; i < examples->count; i++)
         for (size_t k = 0; k < 2; k++)
-            for (size_t f = 0; f < count; f++)
-                if (names[f] && !strcmp(examples->list[i].file[k], names[f]))
-                    examples->list[i].file[k] = given[f];
+            examples->list[i].file[k] = spool_given(inputs, examples->list[i].file[k]);
 }
 
 /* ---- theorems 8 and 10 ---- */
@@ -230,23 +191,17 @@ static int count_pairs(const pairs_settings *given) {
     weir_pairs_doubt doubt = {0};
     bool doubted = false;
     int64_t started = clock_now(CLOCK_MONOTONIC);
-    const char *const *called = s->in.files;
-    const char **names = calloc(s->in.file_count + 1, sizeof *names);
-    char(*paths)[32] = calloc(s->in.file_count + 1, sizeof *paths);
-    if (!names || !paths) {
-        free(names);
-        free(paths);
-        return cli_error("out of memory");
-    }
-    int code = spool_files(s, paths, names);
-    if (code == EXIT_DONE && (s->list || s->error > 0)) s->in.files = names;
+    spool inputs;
+    int code = spool_inputs(&inputs, s->in.files, s->in.file_count, s->list || s->error > 0,
+                            s->folder, "give --tmp a folder with more room");
+    if (code == EXIT_DONE) s->in.files = inputs.names;
     if (code == EXIT_DONE) code = plan_error(s);
     if (code == EXIT_DONE) code = fill_sides(s, sides, count);
     if (code == EXIT_DONE) code = answer(s, sides, count, &out);
     if (code == EXIT_DONE) code = look_for_doubts(s, sides, count, &out, &doubt, &doubted);
     if (code == EXIT_DONE && s->save) code = pairs_save(s, &sides[0]);
     if (code == EXIT_DONE) code = list_examples(s, sides, count, &examples);
-    if (code == EXIT_DONE && s->list) name_examples(&examples, names, called, s->in.file_count);
+    if (code == EXIT_DONE && s->list) name_examples(&examples, &inputs);
     if (code == EXIT_DONE && s->with_none) add_none(&out);
     double seconds = (double)(clock_now(CLOCK_MONOTONIC) - started) * 1e-9;
     if (code == EXIT_DONE)
@@ -256,8 +211,7 @@ static int count_pairs(const pairs_settings *given) {
     pairs_examples_release(&examples);
     for (size_t i = 0; i < count; i++) pairs_side_release(&sides[i]);
     free(s->note);
-    free(names);
-    free(paths);
+    spool_release(&inputs);
     return code;
 }
 

@@ -20,6 +20,7 @@ typedef struct {
     double fnr;                  /* the most that is allowed, or 0 */
     bool ask_memory, ask_window; /* the inverse questions */
     double sites, fail;          /* how to spread it; 0: not asked */
+    double fpr_lost;             /* how many sites keep this rate with `fail` lost; 0: not asked */
 
     char words[PLAN_WORDS]; /* for the dedup line: the options of records and keys as given */
 } plan_settings;
@@ -39,6 +40,9 @@ typedef struct {
 
 /* Answers --sites; returns the exit code. */
 int plan_sites(const plan_settings *settings);
+
+/* Answers --fpr-lost. */
+int plan_least_sites(const plan_settings *settings);
 
 void plan_show_text(const plan_settings *settings, const plan_answer *answer);
 void plan_show_json(const plan_settings *settings, const plan_answer *answer);

@@ -1,4 +1,10 @@
-/* plan_sites.c - weir plan --sites: by keys or by places, and what a failure costs. */
+/* plan_sites.c - weir plan --sites: by keys or by places, and what a failure costs.
+ *
+ * The command that it prints tries the plan: a stream that is drawn, of as many keys as fit,
+ * each twice on average, with as many sites lost from the middle on, and an audit that says
+ * what it cost.
+ */
+#include <math.h>
 #include <stdio.h>
 
 #include "cli.h"
@@ -27,6 +33,17 @@ static void show_row(const weir_sites_question *q, const weir_sites_choice *c) {
            weir_print_rate(lost_fpr, c->fpr_lost), weir_print_rate(lost_fnr, c->fnr_lost));
 }
 
+/* Keys of which each comes twice on average; the sites are lost in the second half. */
+static void show_trial(const weir_sites_question *q, const char *size, const char *rate,
+                       const char *spec, double keys) {
+    printf("\nto try it, with so many keys and %.0f %s lost in the second half:\n\n", q->lost,
+           q->lost == 1 ? "site" : "sites");
+    printf("    weir lab stream uniform:n=%.0f,universe=%.0f |\n", 2 * floor(keys), floor(keys));
+    printf("        weir dedup --memory %s --fpr %s --audit --lose 0", size, rate);
+    if (q->lost > 1) printf("-%.0f", q->lost - 1);
+    printf("@%.0f \\\n            --filter '%s' > /dev/null\n", floor(keys) + 1, spec);
+}
+
 static void show_text(const weir_sites_question *q, const weir_sites_choice *across,
                       const weir_sites_choice *down) {
     char spec[128], size[32], rate[32];
@@ -41,8 +58,10 @@ static void show_text(const weir_sites_question *q, const weir_sites_choice *acr
     printf("\nuse %s: while %.0f are lost it calls at most %s of the new records seen", spec,
            q->lost, weir_print_rate(rate, best->fpr_lost));
     printf(" and lets %s of the repeats pass", weir_print_rate(rate, best->fnr_lost));
-    printf("\n\n    weir dedup --memory %s", weir_print_size(size, q->memory));
-    printf(" --fpr %s --filter '%s'\n", weir_print_rate(rate, q->fpr), spec);
+    weir_print_size(size, q->memory);
+    weir_print_rate(rate, q->fpr);
+    printf("\n\n    weir dedup --memory %s --fpr %s --filter '%s'\n", size, rate, spec);
+    if (best->keys >= 1) show_trial(q, size, rate, spec, best->keys);
 }
 
 static void show_choice(const char *name, const weir_sites_question *q,
@@ -78,5 +97,27 @@ int plan_sites(const plan_settings *s) {
     } else {
         show_text(&q, &across, &down);
     }
+    return cli_finish_stdout();
+}
+
+/* k of a filter that is half full when it gives the rate. */
+int plan_least_sites(const plan_settings *s) {
+    double across, down, fpr = s->question.fpr;
+    unsigned k = (unsigned)fmax(1, round(-log2(fpr)));
+    char rate[32], lost[32];
+    weir_error err;
+    if (weir_plan_least_sites(s->fail, fpr, s->fpr_lost, k, &across, &down, &err) != WEIR_OK)
+        return cli_error("%s", err.message);
+    if (s->json) {
+        printf("{\"lost\":%.0f,\"fpr\":", s->fail);
+        report_json_number(stdout, fpr);
+        fputs(",\"fpr_lost\":", stdout);
+        report_json_number(stdout, s->fpr_lost);
+        printf(",\"sites_horizontal\":%.0f,\"sites_vertical\":%.0f,\"k\":%u}\n", across, down, k);
+        return cli_finish_stdout();
+    }
+    printf("a rate of %s stays below %s with %.0f lost, if lost sites count as seen, from\n\n",
+           weir_print_rate(rate, fpr), weir_print_rate(lost, s->fpr_lost), s->fail);
+    printf("horizontal %8.0f sites on\nvertical   %8.0f sites on (k=%u)\n", across, down, k);
     return cli_finish_stdout();
 }

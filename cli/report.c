@@ -97,10 +97,16 @@ void report_audit_line(FILE *out, const weir_audit *audit) {
     fprintf(out, ", from 1 key in %llu", (unsigned long long)r.one_in);
 }
 
+static weir_filter_info facts(const run_report *r) {
+    weir_filter_info info = {0};
+    if (r->filter) weir_filter_get_info(r->filter, &info);
+    else info = *r->table;
+    return info;
+}
+
 void report_text(FILE *out, const run_report *r) {
     const run_counts *c = &r->counts;
-    weir_filter_info info;
-    weir_filter_get_info(r->filter, &info);
+    weir_filter_info info = facts(r);
     char a[32], b[32];
     double speed = r->seconds > 0 ? (double)r->fresh / r->seconds : 0;
     fprintf(out, "%-16s %15s   %s a second\n", "records", grouped(a, c->records),
@@ -116,7 +122,11 @@ void report_text(FILE *out, const run_report *r) {
         return;
     }
     fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", report_size(a, info.memory),
-            100 * info.fill, report_fullness(&info));
+            100 * info.fill, r->filter ? report_fullness(&info) : "");
+    if (!r->filter) {
+        fprintf(out, "%-16s %15u   times, exactly\n", "input read", r->readings);
+        return;
+    }
     report_spec_line(out, "filter           ", r->filter);
     fprintf(out, "%-16s at most %s%s; by the fill %s now\n", "false positives",
             weir_print_rate(a, info.fpr_bound), info.fpr_implied ? " by its settings" : "",
@@ -180,15 +190,17 @@ void report_audit_json(FILE *out, const weir_audit *audit) {
 
 void report_json(FILE *out, const run_report *r) {
     const run_counts *c = &r->counts;
-    weir_filter_info info;
-    weir_filter_get_info(r->filter, &info);
-    char *spec = r->remote ? at_spec(r->remote) : report_spec(r->filter);
+    weir_filter_info info = facts(r);
+    char *spec = r->remote   ? at_spec(r->remote)
+                 : r->filter ? report_spec(r->filter)
+                             : strdup("exact");
     fputs("{\"version\":", out);
     report_json_string(out, weir_version());
     fputs(",\"filter\":", out);
-    report_json_string(out, spec ? spec : info.name);
+    report_json_string(out, spec ? spec : "");
     free(spec);
     fputc(',', out);
+    json_count(out, "readings", r->filter ? 1 : r->readings);
     json_count(out, "records", c->records);
     json_count(out, "new", c->new_records);
     json_count(out, "seen", c->seen);

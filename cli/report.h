@@ -30,9 +30,11 @@ typedef struct {
     double seconds;     /* of this run, also when it resumed another */
     uint64_t fresh;     /* records read in these seconds */
     bool resumed;
-    const weir_filter *filter;
-    const weir_remote *remote; /* or NULL; filter is then its twin */
-    const weir_audit *audit;   /* or NULL */
+    const weir_filter *filter;     /* or NULL: exactly, by a table */
+    const weir_filter_info *table; /* then its memory and fill */
+    unsigned readings;             /* and how often the input was read */
+    const weir_remote *remote;     /* or NULL; filter is then its twin */
+    const weir_audit *audit;       /* or NULL */
 } run_report;
 
 void report_text(FILE *out, const run_report *report);
@@ -64,7 +66,10 @@ char *report_sketch_spec(const weir_sketch *sketch);
 /* The keys of the JSON report and their meanings, in the markup of opts.h. */
 #define REPORT_JSON_KEYS                                                                           \
     "= version, filter\nthe version of weir, and the full spec of the filter, its seed "           \
-    "included\n\n"                                                                                 \
+    "included; `exact` if there is none\n\n"                                                       \
+    "= readings\nhow often the input was read; more than once where `--emit` or `--keep` asks "    \
+    "for "                                                                                         \
+    "it, and without a filter then\n\n"                                                            \
     "= records\nrecords read; the sum of the next five\n\n"                                        \
     "= new, seen\nverdicts of the filter\n\n"                                                      \
     "= missing, bad, late\nrecords without the key, malformed, and later than `--lateness`\n\n"    \

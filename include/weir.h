@@ -56,7 +56,8 @@
  * threads at once, except through functions marked "thread-safe on one
  * object". Functions that cannot fail return their answer; functions that can
  * return a weir_status and leave their object as it was when they fail, unless
- * they say otherwise. The library never prints and never exits.
+ * they say otherwise; the comment of each names all statuses that it can return
+ * beside WEIR_OK. The library never prints and never exits.
  */
 #ifndef WEIR_H
 #define WEIR_H
@@ -100,7 +101,7 @@ extern "C" {
     X(WEIR_ERR_CORRUPT, 5, "the snapshot is damaged")                                              \
     X(WEIR_ERR_VERSION, 6, "the snapshot was written by another version")                          \
     X(WEIR_ERR_MISMATCH, 7, "the objects do not fit together")                                     \
-    X(WEIR_ERR_UNSUPPORTED, 8, "this filter cannot do that")
+    X(WEIR_ERR_UNSUPPORTED, 8, "an object of this kind cannot do that")
 
 typedef enum {
 #define WEIR_STATUS_ENUM(name, number, text) name = number,
@@ -147,8 +148,11 @@ typedef enum {
  *     seed=N       makes it repeatable          (default: from the system)
  *     hash=NAME    xxh3 or siphash              (default xxh3)
  *
- * Fails with WEIR_ERR_SPEC or WEIR_ERR_RANGE (err->offset points into the
- * spec) or WEIR_ERR_MEMORY; *out is then NULL. */
+ * Fails, and *out is then NULL, with
+ *   WEIR_ERR_SPEC    the spec is not understood; err->offset points into it
+ *   WEIR_ERR_RANGE   a value of it cannot be; err->offset points into it
+ *   WEIR_ERR_IO      the system gives no random seed
+ *   WEIR_ERR_MEMORY */
 WEIR_API weir_status weir_filter_new(weir_filter **out, const char *spec, weir_error *err);
 
 /* Where an object gets its memory from: `take` returns that many zeroed bytes, aligned for any
@@ -160,9 +164,10 @@ typedef struct {
     void *context;
 } weir_allocator;
 
-/* As weir_filter_new(), and all memory that the filter holds comes from `allocator`, which is
- * copied (NULL: from the system): what is taken stays within memory= and the tables that
- * weir_filter_info counts, plus at most 64 bytes where `take` does not align to that. */
+/* As weir_filter_new() (WEIR_ERR_SPEC, WEIR_ERR_RANGE, WEIR_ERR_IO, WEIR_ERR_MEMORY), and all
+ * memory that the filter holds comes from `allocator`, which is copied (NULL: from the system):
+ * what is taken stays within memory= and the tables that weir_filter_info counts, plus at most 64
+ * bytes where `take` does not align to that. */
 WEIR_API weir_status weir_filter_new_with(weir_filter **out, const char *spec,
                                           const weir_allocator *allocator, weir_error *err);
 
@@ -253,7 +258,7 @@ WEIR_API size_t weir_filter_test_batch(const weir_filter *filter, const weir_bat
                                        uint64_t *verdicts);
 
 /* weir_filter_remove() for a batch, in order. Bit i of verdicts is 1 where the key
- * was SEEN and one offer of it was taken back. */
+ * was SEEN and one offer of it was taken back. Fails with WEIR_ERR_UNSUPPORTED. */
 WEIR_API weir_status weir_filter_remove_batch(weir_filter *filter, const weir_batch *batch,
                                               uint64_t *verdicts, weir_error *err);
 
@@ -278,20 +283,26 @@ WEIR_API weir_status weir_filter_load(weir_filter **out, const char *path, weir_
 
 /* The same bytes to and from functions of the caller. `write` takes all of the bytes or
  * returns false; `read` returns how many bytes it gave, 1 to `length`, 0 at the end and -1
- * after a failure. Either failure is WEIR_ERR_IO; the other statuses are those of
- * weir_filter_save() and weir_filter_load(). allocator: as in weir_filter_new_with(). */
+ * after a failure. */
 typedef bool weir_write_fn(void *context, const void *bytes, size_t length);
 typedef int64_t weir_read_fn(void *context, void *bytes, size_t length);
+
+/* Fails with WEIR_ERR_IO when `write` does, or WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_filter_save_to(const weir_filter *filter, weir_write_fn *write,
                                          void *context, weir_error *err);
+
+/* allocator: as in weir_filter_new_with(). Fails as weir_filter_load() does: WEIR_ERR_IO (when
+ * `read` does), WEIR_ERR_CORRUPT, WEIR_ERR_VERSION, WEIR_ERR_MISMATCH, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_filter_load_from(weir_filter **out, weir_read_fn *read, void *context,
                                            const weir_allocator *allocator, weir_error *err);
 
 /* The same bytes in memory. *length is how many there are; if that is more than `size`,
- * WEIR_ERR_RANGE, and what is in buffer means nothing. Loading has the statuses of
- * weir_filter_load() but WEIR_ERR_IO. */
+ * WEIR_ERR_RANGE, and what is in buffer means nothing. Or WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_filter_save_bytes(const weir_filter *filter, void *buffer, size_t size,
                                             size_t *length, weir_error *err);
+
+/* Fails as weir_filter_load() does: WEIR_ERR_CORRUPT, WEIR_ERR_VERSION, WEIR_ERR_MISMATCH,
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_filter_load_bytes(weir_filter **out, const void *bytes, size_t length,
                                             const weir_allocator *allocator, weir_error *err);
 
@@ -369,7 +380,8 @@ typedef struct {
  * two; the sample starts at one key in this many. window: what the filter was
  * given (0: none): a repeat older than this counts as a first. The window is in
  * records if window_is_time is false, else in nanoseconds of the batch's times;
- * renew says whether a repeat renews its key. */
+ * renew says whether a repeat renews its key. Fails with WEIR_ERR_RANGE or
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_audit_new(weir_audit **out, uint64_t memory, uint64_t one_in,
                                     int64_t window, bool window_is_time, bool renew,
                                     weir_error *err);
@@ -388,6 +400,7 @@ WEIR_API void weir_audit_get_report(const weir_audit *audit, weir_audit_report *
  * own, such as how far you have read). docs/format.md has it byte by byte. */
 typedef struct weir_snapshot weir_snapshot;
 
+/* Fails with WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_snapshot_new(weir_snapshot **out, weir_error *err);
 WEIR_API void weir_snapshot_free(weir_snapshot *snapshot);
 
@@ -398,23 +411,33 @@ WEIR_API weir_status weir_snapshot_put_filter(weir_snapshot *snapshot, const cha
                                               const weir_filter *filter, weir_error *err);
 WEIR_API weir_status weir_snapshot_put_audit(weir_snapshot *snapshot, const char *name,
                                              const weir_audit *audit, weir_error *err);
+
+/* A note is copied, and at most 1G long. Fails with WEIR_ERR_RANGE (the name, the length) or
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_snapshot_put_note(weir_snapshot *snapshot, const char *name,
                                             const void *bytes, size_t length, weir_error *err);
 
 /* Write as weir_filter_save() does: atomically and flushed. Of a snapshot that was read, what
- * was taken out is left out. */
+ * was taken out is left out. Fails with WEIR_ERR_IO, WEIR_ERR_MEMORY, or WEIR_ERR_RANGE (an audit
+ * of more than 1G). */
 WEIR_API weir_status weir_snapshot_write(const weir_snapshot *snapshot, const char *path,
                                          weir_error *err);
 
+/* The same bytes to a function of the caller. Fails with WEIR_ERR_IO when that does,
+ * WEIR_ERR_MEMORY, or WEIR_ERR_RANGE (an audit of more than 1G). */
 WEIR_API weir_status weir_snapshot_write_to(const weir_snapshot *snapshot, weir_write_fn *write,
                                             void *context, weir_error *err);
 
-/* Read and check all of a file, of what a function gives, of bytes in memory. The statuses are
- * those of weir_filter_load(). allocator: for the filters and sketches; audits, notes
- * and the snapshot itself come from the system. */
+/* Read and check all of a file, or of what a function gives. Fails as weir_filter_load() does:
+ * WEIR_ERR_IO, WEIR_ERR_CORRUPT, WEIR_ERR_VERSION, WEIR_ERR_MISMATCH (made with another hash
+ * function), WEIR_ERR_MEMORY. allocator: for the filters and sketches; audits, notes and the
+ * snapshot itself come from the system. */
 WEIR_API weir_status weir_snapshot_read(weir_snapshot **out, const char *path, weir_error *err);
 WEIR_API weir_status weir_snapshot_read_from(weir_snapshot **out, weir_read_fn *read, void *context,
                                              const weir_allocator *allocator, weir_error *err);
+
+/* The same of bytes in memory: WEIR_ERR_CORRUPT, WEIR_ERR_VERSION, WEIR_ERR_MISMATCH,
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_snapshot_read_bytes(weir_snapshot **out, const void *bytes, size_t length,
                                               const weir_allocator *allocator, weir_error *err);
 

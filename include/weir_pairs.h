@@ -39,6 +39,8 @@ extern "C" {
 
 typedef struct weir_pairs weir_pairs;
 
+/* Fails, and *out is then NULL, with WEIR_ERR_SPEC or WEIR_ERR_RANGE (err->offset points into the
+ * spec), WEIR_ERR_IO (the system gives no random seed) or WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_new(weir_pairs **out, const char *spec, weir_error *err);
 WEIR_API void weir_pairs_free(weir_pairs *pairs);
 
@@ -46,7 +48,8 @@ WEIR_API void weir_pairs_free(weir_pairs *pairs);
 WEIR_API const weir_kind *weir_pairs_kind(void);
 WEIR_API size_t weir_pairs_spec(const weir_pairs *pairs, char *buffer, size_t size);
 
-/* Where temporary files go; $TMPDIR, or /tmp, unless it is set. */
+/* Where temporary files go; $TMPDIR, or /tmp, unless it is set. Fails with WEIR_ERR_RANGE: the
+ * name is too long. */
 WEIR_API weir_status weir_pairs_set_folder(weir_pairs *pairs, const char *folder, weir_error *err);
 
 typedef struct {
@@ -86,7 +89,8 @@ WEIR_API void weir_pairs_prepare(weir_pairs *pairs);
 /* Move all records of `from` to `into`; `from` is empty afterwards. Both must
  * have the same spec, but for `draw`, `memory` and `witnesses`; and either their
  * `draw` or the numbers of their records must be different (WEIR_ERR_MISMATCH,
- * as far as their witnesses show it). */
+ * as far as their witnesses show it). Or WEIR_ERR_RANGE (a counter would overflow),
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_merge(weir_pairs *into, weir_pairs *from, weir_error *err);
 
 /* ------------------------------------------------------------------------
@@ -108,14 +112,15 @@ typedef struct {
     unsigned long long values; /* super-values that were compared */
 } weir_pairs_answer;
 
+/* Fails with WEIR_ERR_IO (temporary files), WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_self(weir_pairs *pairs, weir_pairs_answer *out, weir_error *err);
 
 /* Pairs of one record of each. The specs must be the same but for `draw`, which
- * must differ, and `memory` (WEIR_ERR_MISMATCH). */
+ * must differ, and `memory` (WEIR_ERR_MISMATCH). Or WEIR_ERR_IO, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_join(weir_pairs *a, weir_pairs *b, weir_pairs_answer *out,
                                      weir_error *err);
 
-/* Records of a summary that agree with this one. */
+/* Records of a summary that agree with this one. Fails with WEIR_ERR_IO, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_search(weir_pairs *pairs, const uint64_t *row,
                                        weir_pairs_answer *out, weir_error *err);
 
@@ -123,9 +128,14 @@ WEIR_API weir_status weir_pairs_search(weir_pairs *pairs, const uint64_t *row,
  * 3. State
  * ------------------------------------------------------------------------ */
 
-/* Save and load, as filters are. */
+/* Save and load, as filters are. Fails with WEIR_ERR_IO, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_save(weir_pairs *pairs, const char *path, weir_error *err);
+
+/* Fails with WEIR_ERR_IO, WEIR_ERR_CORRUPT, WEIR_ERR_VERSION, WEIR_ERR_MISMATCH,
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_load(weir_pairs **out, const char *path, weir_error *err);
+
+/* Fails with WEIR_ERR_RANGE (the name), WEIR_ERR_IO, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_snapshot_put_pairs(weir_snapshot *snapshot, const char *name,
                                              weir_pairs *pairs, weir_error *err);
 WEIR_API weir_pairs *weir_snapshot_take_pairs(weir_snapshot *snapshot, const char *name);
@@ -152,7 +162,8 @@ WEIR_API void weir_pairs_get_info(const weir_pairs *pairs, weir_pairs_info *info
 
 /* Examples. Super-values that more than one record drew (that records of both
  * drew, if b is not NULL), at most `most`, in no order that means anything;
- * returns how many. Offline summaries only (WEIR_ERR_UNSUPPORTED). Then, for each
+ * returns how many. Fails with WEIR_ERR_UNSUPPORTED (method=online), WEIR_ERR_MISMATCH as
+ * weir_pairs_join() does, WEIR_ERR_IO, WEIR_ERR_MEMORY. Then, for each
  * record once more, those of a list that it drew: place in the sorted list for
  * each, at most `most`. */
 WEIR_EXPERIMENTAL weir_status weir_pairs_collisions(weir_pairs *a, weir_pairs *b, uint64_t *values,
@@ -169,7 +180,8 @@ WEIR_EXPERIMENTAL size_t weir_pairs_match(weir_pairs *pairs, uint64_t number, co
 WEIR_API unsigned weir_rows_agree(const uint64_t *a, const uint64_t *b, unsigned columns, bool set);
 
 /* The exact numbers, by comparing. Rows of d words; b NULL: pairs within a. out:
- * count[k] for k from threshold up (all 65 are written), deviations 0. */
+ * count[k] for k from threshold up (all 65 are written), deviations 0. Fails with WEIR_ERR_RANGE
+ * (columns or threshold), WEIR_ERR_MEMORY. */
 typedef enum { WEIR_EXACT_AUTO, WEIR_EXACT_ALL_PAIRS, WEIR_EXACT_INDEX } weir_exact_method;
 typedef struct {
     unsigned columns, threshold;
@@ -182,7 +194,7 @@ WEIR_API weir_status weir_pairs_exact(const weir_exact_options *options, const u
 
 /* Random sampling, for comparison: the pairs among the records that the summary
  * keeps as a sample, scaled up, with the deviation that the choice of the sample makes. b NULL: a
- * self-join. */
+ * self-join. Fails with WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_sampled(const weir_pairs *a, const weir_pairs *b,
                                         weir_pairs_answer *out, weir_error *err);
 
@@ -198,7 +210,8 @@ WEIR_EXPERIMENTAL void weir_pairs_average(weir_pairs_answer *all, size_t count);
 /* How many of the pairs that are counted for texts of a similarity (0 to 1) are less similar, as
  * the records that were kept whole show it; and the least similarity of which that is no more than
  * a quarter of what is counted, 1: none. b: the other side of a join, or NULL.
- * WEIR_ERR_UNSUPPORTED: the values are not made of texts. */
+ * Fails with WEIR_ERR_UNSUPPORTED (the values are not made of texts), WEIR_ERR_RANGE (the
+ * similarity). */
 typedef struct {
     double below, least;
 } weir_pairs_doubt;

@@ -70,7 +70,8 @@ typedef struct {
 typedef struct weir_profile weir_profile;
 
 /* memory: the most it may use (at least 64K). The question's memory says how few
- * keys are still enough (0: not known). Hashes are those of any one filter. */
+ * keys are still enough (0: not known). Hashes are those of any one filter. Fails with
+ * WEIR_ERR_RANGE, WEIR_ERR_MEMORY. */
 WEIR_EXPERIMENTAL weir_status weir_profile_new(weir_profile **out, uint64_t memory,
                                                const weir_plan_question *question, weir_error *err);
 
@@ -79,7 +80,7 @@ WEIR_EXPERIMENTAL weir_status weir_profile_new(weir_profile **out, uint64_t memo
  * the window. What is not known is assumed and filled in. Fails with
  * WEIR_ERR_RANGE if memory and all the rest are unknown, a window in time comes
  * without a rate, or a number is out of range: below 0, none at all, or a stream of
- * more than 1e18 records. */
+ * more than 1e18 records. Or WEIR_ERR_MEMORY. */
 WEIR_EXPERIMENTAL weir_status weir_profile_assume(weir_profile **out, uint64_t memory,
                                                   weir_plan_question *question, weir_error *err);
 WEIR_EXPERIMENTAL void weir_profile_free(weir_profile *profile);
@@ -128,31 +129,35 @@ typedef struct {
 } weir_plan_choice;
 
 /* Try every kind; best first, those that are not usable last. size: of the array;
- * *count: how many there are. */
+ * *count: how many there are. Fails with WEIR_ERR_RANGE (the question, or an empty profile),
+ * WEIR_ERR_MEMORY. */
 WEIR_EXPERIMENTAL weir_status weir_plan_rank(weir_profile *profile,
                                              const weir_plan_question *question,
                                              weir_plan_choice *choices, size_t size, size_t *count,
                                              weir_error *err);
 
-/* The same filter with another memory (of the question): fills in *choice again. */
+/* The same filter with another memory (of the question): fills in *choice again. Fails with
+ * WEIR_ERR_RANGE (the question, or an empty profile), WEIR_ERR_MEMORY. */
 WEIR_EXPERIMENTAL weir_status weir_plan_try(weir_profile *profile,
                                             const weir_plan_question *question,
                                             weir_plan_choice *choice, weir_error *err);
 
 /* The least memory at which any filter has at most this fnr; *choice is that
- * filter. Fails with WEIR_ERR_RANGE if none up to 1T does. */
+ * filter. Fails with WEIR_ERR_RANGE if none up to 1T does, WEIR_ERR_MEMORY. */
 WEIR_EXPERIMENTAL weir_status weir_plan_memory(weir_profile *profile,
                                                const weir_plan_question *question, double fnr,
                                                weir_plan_choice *choice, weir_error *err);
 
 /* The longest window, in records, that fits the question's memory with at most
- * this fnr when every key may be new. */
+ * this fnr when every key may be new. Fails with WEIR_ERR_RANGE (no window fits),
+ * WEIR_ERR_MEMORY. */
 WEIR_EXPERIMENTAL weir_status weir_plan_window(const weir_plan_question *question, double fnr,
                                                uint64_t *window, weir_plan_choice *choice,
                                                weir_error *err);
 
 /* Measure keys_per_second on this machine with keys that are all new, at the
- * choice's memory but at most 64M of it, for about so long. */
+ * choice's memory but at most 64M of it, for about so long. Fails with WEIR_ERR_RANGE (no such
+ * filter can be made), WEIR_ERR_MEMORY. */
 WEIR_EXPERIMENTAL weir_status weir_plan_calibrate(const weir_plan_question *question,
                                                   weir_plan_choice *choice, double seconds,
                                                   weir_error *err);

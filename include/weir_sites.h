@@ -68,6 +68,11 @@ typedef struct {
 WEIR_EXPERIMENTAL weir_status weir_filter_get_traffic(const weir_filter *filter,
                                                       weir_traffic *traffic, weir_error *err);
 
+/* From now on what is tested and not offered is left out of the traffic, so that a test changes
+ * nothing that is saved. Loading and cloning do not keep that. Nothing happens to a filter of
+ * one piece. */
+WEIR_EXPERIMENTAL void weir_filter_hide_tests(weir_filter *filter);
+
 /* ------------------------------------------------------------------------
  * 3. Planning
  * ------------------------------------------------------------------------ */
@@ -95,6 +100,13 @@ typedef struct {
 WEIR_EXPERIMENTAL weir_status weir_plan_sites(const weir_sites_question *question,
                                               weir_sites_choice *across, weir_sites_choice *down,
                                               weir_error *err);
+
+/* The least numbers of sites, by keys and by places with k of a key, with which losing `lost` of
+ * them keeps the rate of false positives below `most`, where lost sites count as SEEN and `fpr` is
+ * the rate while all are there (S_f of definition 3). Thread-safe. Fails with WEIR_ERR_RANGE. */
+WEIR_EXPERIMENTAL weir_status weir_plan_least_sites(double lost, double fpr, double most,
+                                                    unsigned k, double *across, double *down,
+                                                    weir_error *err);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,9 @@ extern "C" {
 
 typedef struct weir_sketch weir_sketch;
 
+/* As weir_filter_new() and weir_filter_new_with() do for filters. Fail, and *out is then NULL,
+ * with WEIR_ERR_SPEC or WEIR_ERR_RANGE (err->offset points into the spec), WEIR_ERR_IO (the
+ * system gives no random seed) or WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_new(weir_sketch **out, const char *spec, weir_error *err);
 WEIR_API weir_status weir_sketch_new_with(weir_sketch **out, const char *spec,
                                           const weir_allocator *allocator, weir_error *err);
@@ -53,7 +56,8 @@ WEIR_API void weir_sketch_clear(weir_sketch *sketch);
 /* Count a key, `weight` times. A negative weight takes back what was added
  * before, where the sketch can; the bounds of `countmin` and `top` hold while no key was
  * taken back more often than it came. Fails with WEIR_ERR_RANGE, and changes nothing, when a
- * counter would overflow or the weight makes no sense. */
+ * counter would overflow, the weight makes no sense, or the key is no number and the
+ * sketch is one of numbers. */
 WEIR_API weir_status weir_sketch_add(weir_sketch *sketch, const void *key, size_t length,
                                      int64_t weight, weir_error *err);
 
@@ -88,10 +92,16 @@ typedef struct {
  * for candidates: counts and estimates are the same, but which keys near the
  * floor it holds, and the floor, can depend on where batches end. With decay=
  * counters may differ in rounding, and where no times are given all of a batch
- * has the same time. On failure those before err->offset are in, that one and
+ * has the same time. Fails with WEIR_ERR_RANGE as weir_sketch_add() does, or when the
+ * batch lacks what the sketch needs; those before err->offset are in then, that one and
  * those after it are not. */
 WEIR_API weir_status weir_sketch_add_batch(weir_sketch *sketch, const weir_updates *updates,
                                            weir_error *err);
+
+/* Add one key, with what `update` has of weights, fractions and times (one of each); the rest of it
+ * is not looked at. */
+WEIR_API weir_status weir_sketch_add_key(weir_sketch *sketch, const void *key, size_t length,
+                                         const weir_updates *update, weir_error *err);
 
 /* Let time pass to `time` without a record: windows and decay look from there. */
 WEIR_API void weir_sketch_advance(weir_sketch *sketch, int64_t time);
@@ -116,17 +126,20 @@ typedef struct {
 } weir_estimate;
 
 /* How often did a key come by (the sum of its weights)? Queries may compute
- * and keep row statistics: none of them is thread-safe on one object. */
+ * and keep row statistics: none of them is thread-safe on one object. Fail with
+ * WEIR_ERR_UNSUPPORTED, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_estimate(weir_sketch *sketch, const void *key, size_t length,
                                           weir_estimator by, weir_estimate *out, weir_error *err);
 WEIR_API weir_status weir_sketch_estimate_hash(weir_sketch *sketch, uint64_t hash,
                                                weir_estimator by, weir_estimate *out,
                                                weir_error *err);
 
-/* The sum over keys of count squared, and of the product of the counts in two
- * streams. The two sketches must be alike in all options (WEIR_ERR_MISMATCH). */
+/* The sum over keys of count squared. Fails with WEIR_ERR_UNSUPPORTED, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_self_join(weir_sketch *sketch, weir_estimator by,
                                            weir_estimate *out, weir_error *err);
+
+/* The sum over keys of the product of the counts in two streams. The sketches must be alike in
+ * all options (WEIR_ERR_MISMATCH). Or WEIR_ERR_UNSUPPORTED, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_join(weir_sketch *a, weir_sketch *b, weir_estimator by,
                                       weir_estimate *out, weir_error *err);
 
@@ -154,10 +167,13 @@ typedef struct {
     double floor;  /* a key that is not listed came by at most this often (99% for samples) */
 } weir_items;
 
-/* The most frequent keys, as many as there is room for; all keys whose count
- * may exceed `share` (0 to 1) of the total. */
+/* The most frequent keys, as many as there is room for. Fails with WEIR_ERR_UNSUPPORTED,
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_top(weir_sketch *sketch, weir_estimator by, weir_items *out,
                                      weir_error *err);
+
+/* All keys whose count may exceed `share` of the total. Fails with WEIR_ERR_RANGE (the share is
+ * not between 0 and 1), WEIR_ERR_UNSUPPORTED, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_above(weir_sketch *sketch, double share, weir_estimator by,
                                        weir_items *out, weir_error *err);
 
@@ -165,13 +181,15 @@ WEIR_API weir_status weir_sketch_above(weir_sketch *sketch, double share, weir_e
  * 4. Integer keys
  * ------------------------------------------------------------------------ */
 
-/* The weight of the integer keys from low to high, both included. */
+/* The weight of the integer keys from low to high, both included. Fails with WEIR_ERR_RANGE
+ * (low is above high), WEIR_ERR_UNSUPPORTED. */
 WEIR_API weir_status weir_sketch_range(weir_sketch *sketch, int64_t low, int64_t high,
                                        weir_estimator by, weir_estimate *out, weir_error *err);
 
 /* The least key such that the keys up to it hold `share` of the weight. low and high
  * hold the true one with a chance of 99%. `kll` has the least key for 0 and the greatest for 1,
- * exactly. A quantile of nothing is WEIR_ERR_RANGE. */
+ * exactly. Fails with WEIR_ERR_RANGE (the share is not from 0 to 1, or nothing was counted),
+ * WEIR_ERR_UNSUPPORTED, WEIR_ERR_MEMORY. */
 typedef struct {
     int64_t value, low, high; /* integer keys */
     bool is_decimal;          /* some key was not an integer: the answer is in these */
@@ -184,21 +202,25 @@ WEIR_EXPERIMENTAL weir_status weir_sketch_quantile(weir_sketch *sketch, double s
  * 5. Distinct keys
  * ------------------------------------------------------------------------ */
 
-/* How many different keys; how many in both of two streams. */
+/* How many different keys. Fails with WEIR_ERR_RANGE (the sketch is too full to tell),
+ * WEIR_ERR_UNSUPPORTED. */
 WEIR_API weir_status weir_sketch_distinct(weir_sketch *sketch, weir_estimate *out, weir_error *err);
+
+/* How many different keys came in both of two streams. Fails with WEIR_ERR_MISMATCH (the options
+ * differ), WEIR_ERR_RANGE (a sketch is too full to tell), WEIR_ERR_UNSUPPORTED, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_common(weir_sketch *a, weir_sketch *b, weir_estimate *out,
                                         weir_error *err);
 
 /* How many different keys, of those that `accept` says yes to. It is asked
  * about every key in the sample and, where rows are kept, about each of its
- * rows: one yes is enough. */
+ * rows: one yes is enough. Fails with WEIR_ERR_UNSUPPORTED. */
 typedef bool weir_accept_fn(void *context, const weir_item *item);
 WEIR_EXPERIMENTAL weir_status weir_sketch_distinct_where(weir_sketch *sketch,
                                                          weir_accept_fn *accept, void *context,
                                                          weir_estimate *out, weir_error *err);
 
 /* The keys of a sample; count.value is how many records (or, for a sample of
- * distinct keys, how often this key came by). */
+ * distinct keys, how often this key came by). Fails with WEIR_ERR_UNSUPPORTED. */
 WEIR_API weir_status weir_sketch_sample(weir_sketch *sketch, weir_items *out, weir_error *err);
 
 /* ------------------------------------------------------------------------
@@ -206,22 +228,41 @@ WEIR_API weir_status weir_sketch_sample(weir_sketch *sketch, weir_items *out, we
  * ------------------------------------------------------------------------ */
 
 /* Make `into` the sketch of both streams. They must be alike in all options
- * (WEIR_ERR_MISMATCH says which differs), and of a kind that can be merged. */
+ * (WEIR_ERR_MISMATCH says which differs), and of a kind that can be merged
+ * (WEIR_ERR_UNSUPPORTED says why not). Or WEIR_ERR_RANGE (a counter would overflow),
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_merge(weir_sketch *into, const weir_sketch *from, weir_error *err);
 
-/* As for filters. */
+/* The statuses of the functions below are those of their namesakes for filters. Saving:
+ * WEIR_ERR_IO, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_save(const weir_sketch *sketch, const char *path, weir_error *err);
+
+/* Fails with WEIR_ERR_IO, WEIR_ERR_CORRUPT, WEIR_ERR_VERSION, WEIR_ERR_MISMATCH,
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_load(weir_sketch **out, const char *path, weir_error *err);
+
+/* Fails with WEIR_ERR_IO, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_save_to(const weir_sketch *sketch, weir_write_fn *write,
                                          void *context, weir_error *err);
+
+/* Fails with WEIR_ERR_IO, WEIR_ERR_CORRUPT, WEIR_ERR_VERSION, WEIR_ERR_MISMATCH,
+ * WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_load_from(weir_sketch **out, weir_read_fn *read, void *context,
                                            const weir_allocator *allocator, weir_error *err);
+
+/* Fails with WEIR_ERR_RANGE (it does not fit), WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_save_bytes(const weir_sketch *sketch, void *buffer, size_t size,
                                             size_t *length, weir_error *err);
+
+/* Fails with WEIR_ERR_CORRUPT, WEIR_ERR_VERSION, WEIR_ERR_MISMATCH, WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_load_bytes(weir_sketch **out, const void *bytes, size_t length,
                                             const weir_allocator *allocator, weir_error *err);
+
+/* Fails with WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_sketch_clone(weir_sketch **out, const weir_sketch *sketch,
                                        const weir_allocator *allocator, weir_error *err);
+
+/* Fails with WEIR_ERR_RANGE (the name). */
 WEIR_API weir_status weir_snapshot_put_sketch(weir_snapshot *snapshot, const char *name,
                                               const weir_sketch *sketch, weir_error *err);
 WEIR_API weir_sketch *weir_snapshot_take_sketch(weir_snapshot *snapshot, const char *name);

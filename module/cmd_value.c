@@ -1,6 +1,7 @@
 /* cmd_value.c - WEIR.CREATE and WEIR.INFO: what filters and sketches have in common. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "module.h"
@@ -109,6 +110,15 @@ static void put_detail(void *context, const char *name, const char *value, const
     char field[64];
     snprintf(field, sizeof field, "detail:%s", name);
     put_text(context, field, value);
+}
+
+double spec_number(const weir_value *value, const char *name) {
+    char spec[SPEC_SIZE];
+    value_spec(value, spec, sizeof spec);
+    for (char *at = spec; (at = strstr(at, name)); at++)
+        if (at > spec && (at[-1] == ':' || at[-1] == ',') && at[strlen(name)] == '=')
+            return atof(at + strlen(name) + 1);
+    return 0;
 }
 
 /* The option hash= of a resolved spec. */

@@ -102,5 +102,60 @@ COMMAND(cmd_remove);
 COMMAND(cmd_add_hash);
 COMMAND(cmd_test_hash);
 COMMAND(cmd_info);
+COMMAND(cmd_export);
+COMMAND(cmd_import);
+COMMAND(cmd_absorb);
+COMMAND(cmd_merge);
+COMMAND(cmd_count);
+COMMAND(cmd_count_with);
+COMMAND(cmd_estimate);
+COMMAND(cmd_top);
+COMMAND(cmd_distinct);
+COMMAND(cmd_quantile);
+COMMAND(cmd_self_join);
+COMMAND(cmd_join);
+
+COMMAND(bf_reserve);
+COMMAND(bf_add);
+COMMAND(bf_madd);
+COMMAND(bf_insert);
+COMMAND(bf_exists);
+COMMAND(bf_mexists);
+COMMAND(bf_card);
+COMMAND(bf_info);
+COMMAND(bf_scandump);
+COMMAND(bf_loadchunk);
+COMMAND(cms_initbydim);
+COMMAND(cms_initbyprob);
+COMMAND(cms_incrby);
+COMMAND(cms_query);
+COMMAND(cms_merge);
+COMMAND(cms_info);
+COMMAND(topk_reserve);
+COMMAND(topk_add);
+COMMAND(topk_incrby);
+COMMAND(topk_query);
+COMMAND(topk_count);
+COMMAND(topk_list);
+COMMAND(topk_info);
+
+/* Count one item at a time, and say that to replicas: pairs of item and weight (cmd_sketch.c). */
+bool count_item(weir_value *value, RedisModuleString *item, int64_t weight, int64_t time,
+                weir_error *err);
+void replicate_pairs(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
+                     RedisModuleString **pairs, size_t count, int64_t time);
+/* The number behind `name=` in a resolved spec; 0: it has none. */
+double spec_number(const weir_value *value, const char *name);
+
+/* --- exports and imports in chunks (cmd_state.c): also of BF.SCANDUMP and BF.LOADCHUNK -------- */
+bool export_chunk(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value, uint64_t cursor,
+                  uint64_t most);
+void dump_chunk(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value, uint64_t cursor,
+                size_t most, uint64_t flag);
+weir_value *import_at(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t cursor,
+                      key_handle *handle);
+bool import_chunk(RedisModuleCtx *ctx, weir_value *import, const RedisModuleString *chunk);
+weir_value *import_end(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle,
+                       unsigned kinds);
 
 #endif

@@ -1,5 +1,5 @@
 /* module_main.c - where the server enters. */
-#include "module.h"
+#include "config.h"
 #include "table.h"
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,
@@ -15,6 +15,38 @@ static void info(RedisModuleInfoCtx *ctx, int for_crash_report) {
     RedisModule_InfoAddFieldULongLong(ctx, "sketches", now.sketches);
     RedisModule_InfoAddFieldULongLong(ctx, "imports", now.imports);
     RedisModule_InfoAddFieldULongLong(ctx, "memory", now.memory);
+    RedisModule_InfoAddFieldULongLong(ctx, "has_bf", module.face[FACE_BF]);
+    RedisModule_InfoAddFieldULongLong(ctx, "has_cms", module.face[FACE_CMS]);
+    RedisModule_InfoAddFieldULongLong(ctx, "has_topk", module.face[FACE_TOPK]);
+}
+
+/* Has another module, loaded before, a command of this name? */
+static bool is_taken(RedisModuleCtx *ctx, const char *command) {
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, "COMMAND", "cc", "INFO", command);
+    RedisModuleCallReply *first = reply ? RedisModule_CallReplyArrayElement(reply, 0) : NULL;
+    bool taken = first && RedisModule_CallReplyType(first) != REDISMODULE_REPLY_NULL;
+    if (reply) RedisModule_FreeCallReply(reply);
+    return taken;
+}
+
+/* All names of a family are ours, or none is. */
+static bool is_free(RedisModuleCtx *ctx, command_face face) {
+    for (const module_command *c = module_commands; c->name; c++)
+        if (c->face == face && is_taken(ctx, c->name)) {
+            RedisModule_Log(ctx, "notice", "weir: %s belongs to another module and stays so",
+                            c->name);
+            return false;
+        }
+    return true;
+}
+
+static int register_faces(RedisModuleCtx *ctx) {
+    for (command_face face = 0; face < FACE_WEIR && config.redisbloom; face++) {
+        module.face[face] = is_free(ctx, face);
+        if (module.face[face] && commands_register(ctx, face) != REDISMODULE_OK)
+            return REDISMODULE_ERR;
+    }
+    return REDISMODULE_OK;
 }
 
 static int version_number(void) {
@@ -40,8 +72,9 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     }
     if (RedisModule_AddACLCategory && RedisModule_AddACLCategory(ctx, "weir") != REDISMODULE_OK)
         return REDISMODULE_ERR;
-    if (types_register(ctx) != REDISMODULE_OK ||
+    if (config_register(ctx) != REDISMODULE_OK || types_register(ctx) != REDISMODULE_OK ||
         commands_register(ctx, FACE_WEIR) != REDISMODULE_OK ||
+        register_faces(ctx) != REDISMODULE_OK ||
         RedisModule_RegisterInfoFunc(ctx, info) != REDISMODULE_OK)
         return REDISMODULE_ERR;
     return REDISMODULE_OK;

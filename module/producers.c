@@ -116,9 +116,13 @@ void producers_defrag(producers *all, RedisModuleDefragCtx *ctx) {
 
 enum { ENTRY_HEAD = 8 + 8 + 4 + 4 };
 
+typedef struct {
+    const producer *who;
+} place;
+
 static int by_order(const void *a, const void *b) {
-    const producer *x = *(const producer *const *)a, *y = *(const producer *const *)b;
-    return x->order < y->order ? -1 : x->order > y->order;
+    uint64_t x = ((const place *)a)->who->order, y = ((const place *)b)->who->order;
+    return x < y ? -1 : x > y;
 }
 
 static uint8_t *put(uint8_t *at, const void *bytes, size_t length) {
@@ -131,17 +135,17 @@ uint8_t *producers_pack(const producers *all, size_t before, size_t *length) {
     for (size_t i = 0; i < count; i++)
         bytes += ENTRY_HEAD + all->list[i].name_length + all->list[i].reply_length;
     uint8_t *packed = RedisModule_TryAlloc(bytes ? bytes : 1);
-    const producer **sorted = RedisModule_TryAlloc((count ? count : 1) * sizeof *sorted);
+    place *sorted = RedisModule_TryAlloc((count ? count : 1) * sizeof *sorted);
     if (!packed || !sorted) {
         RedisModule_Free(packed);
         RedisModule_Free(sorted);
         return NULL;
     }
-    for (size_t i = 0; i < count; i++) sorted[i] = &all->list[i];
+    for (size_t i = 0; i < count; i++) sorted[i].who = &all->list[i];
     qsort(sorted, count, sizeof *sorted, by_order);
     uint8_t *at = packed + before;
     for (size_t i = 0; i < count; i++) {
-        const producer *p = sorted[i];
+        const producer *p = sorted[i].who;
         uint32_t lengths[2] = {p->name_length, (uint32_t)p->reply_length};
         at = put(at, &p->number, 8);
         at = put(at, &p->offered, 8);

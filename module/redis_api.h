@@ -238,6 +238,7 @@ typedef struct {
     X(int, ReplyWithNull, (RedisModuleCtx * ctx))                                                  \
     X(int, ReplyWithArray, (RedisModuleCtx * ctx, long length))                                    \
     X(int, ReplyWithMap, (RedisModuleCtx * ctx, long pairs))                                       \
+    X(void, ReplySetArrayLength, (RedisModuleCtx * ctx, long length))                              \
     X(void, ReplySetMapLength, (RedisModuleCtx * ctx, long pairs))                                 \
     X(int, Replicate, (RedisModuleCtx * ctx, const char *command, const char *format, ...))        \
     X(int, ReplicateVerbatim, (RedisModuleCtx * ctx))                                              \

@@ -96,6 +96,7 @@ static void read_word(syntax_reader *r, RedisModuleCommandArg *node) {
 static bool read_repeat(syntax_reader *r, RedisModuleCommandArg *list, size_t *count) {
     const char *end = strchr(r->at, ']');
     if (!end || end - r->at < 4 || memcmp(end - 4, " ...", 4)) return false;
+    if (memchr(r->at, '[', (size_t)(end - r->at))) return false;
     size_t words = 0;
     for (const char *at = r->at; at < end - 4; at++) words += *at == ' ';
     words++;
@@ -118,7 +119,7 @@ static bool read_repeat(syntax_reader *r, RedisModuleCommandArg *list, size_t *c
 
 static size_t read_list(syntax_reader *r, RedisModuleCommandArg *list, size_t most);
 
-/* [TOKEN], [TOKEN argument], [TOKEN argument argument], [argument]. */
+/* [TOKEN], [TOKEN argument], [TOKEN argument argument], [argument], [argument argument]. */
 static void read_option(syntax_reader *r, RedisModuleCommandArg *node) {
     RedisModuleCommandArg *list = new_list(r);
     size_t count = read_list(r, list, LIST);
@@ -135,6 +136,11 @@ static void read_option(syntax_reader *r, RedisModuleCommandArg *node) {
         }
         node->name = name;
         node->token = token;
+    } else if (count >= 2) {
+        *node = (RedisModuleCommandArg){.name = "group",
+                                        .type = REDISMODULE_ARG_TYPE_BLOCK,
+                                        .key_spec_index = -1,
+                                        .subargs = list};
     } else {
         *node = list[0];
     }

@@ -60,7 +60,7 @@ static weir_allocator allocator_of(const weir_value *value) {
 bool buffer_append(value_buffer *buffer, const void *bytes, size_t length) {
     if (buffer->length + length > buffer->room) {
         size_t room = buffer->room ? buffer->room : FIRST_ROOM;
-        while (room < buffer->length + length) room *= 2;
+        while (room < buffer->length + length) room += room < LARGE ? room : room / 4;
         uint8_t *grown = RedisModule_TryAlloc(room);
         if (!grown) return false;
         if (buffer->length) memcpy(grown, buffer->bytes, buffer->length);
@@ -82,7 +82,8 @@ void buffer_free(value_buffer *buffer) {
 
 uint64_t value_draw_epoch(void) {
     uint64_t epoch;
-    RedisModule_GetRandomBytes((unsigned char *)&epoch, sizeof epoch);
+    do RedisModule_GetRandomBytes((unsigned char *)&epoch, sizeof epoch);
+    while (!epoch); /* 0: none yet */
     return epoch;
 }
 
@@ -118,6 +119,7 @@ static void settle(weir_value *value, value_kind kind) {
         weir_filter_info info;
         weir_filter_get_info(value->filter, &info);
         value->timed = info.window_is_time;
+        weir_filter_hide_tests(value->filter); /* or primaries and replicas would differ */
     } else if (kind == VALUE_SKETCH) {
         weir_sketch_info info;
         weir_sketch_get_info(value->sketch, &info);

@@ -13,6 +13,7 @@
 #include "producers.h"
 #include "redis_api.h"
 #include "weir.h"
+#include "weir_sites.h"
 #include "weir_sketch.h"
 
 typedef enum { VALUE_FILTER = 1, VALUE_SKETCH = 2, VALUE_IMPORT = 4 } value_kind;
@@ -40,6 +41,7 @@ typedef struct {
     value_account *account;
     producers *last;     /* batches, or NULL */
     value_buffer copy;   /* of an export; not a part of what the value is */
+    uint64_t copies;     /* the number of that copy */
     value_buffer import; /* of an import */
 } weir_value;
 

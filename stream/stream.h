@@ -491,6 +491,11 @@ stream_status stream_write_marked(stream_writer *writer, const stream_batch *bat
                                   const uint64_t *verdicts, const uint64_t *drop,
                                   stream_error *err);
 
+/* Copy records with a count in front of each, in text formats as above, under the name "count"; in
+ * JSON it is a number. A count of 0 leaves a record out; that of a header is any other. */
+stream_status stream_write_counted(stream_writer *writer, const stream_batch *batch,
+                                   const uint64_t *counts, stream_error *err);
+
 /* Write N or S and a line end (NUL if that is what ends the records) for each
  * record whose bit in `drop` is 0 (NULL: for all). None for a header row. */
 stream_status stream_write_verdicts(stream_writer *writer, const stream_batch *batch,

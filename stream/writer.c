@@ -324,17 +324,26 @@ static void put_text(stream_writer *w, const char *text) {
     put(w, (const unsigned char *)text, strlen(text));
 }
 
-/* A JSON value with the verdict as its first field; of a blank line, which is a record too, the
- * verdict alone. n counts the terminator, if there is one. */
-static void put_marked_json(stream_writer *w, const unsigned char *p, size_t n, char verdict,
+/* What goes in front of a record: a column or field of this name. */
+typedef struct {
+    const char *name;
+    const char *value;
+    bool quoted; /* in JSON */
+} front;
+
+/* A JSON value with something as its first field; of a blank line, which is a record too, that
+ * alone. n counts the terminator, if there is one. */
+static void put_json_behind(stream_writer *w, const unsigned char *p, size_t n, const front *f,
                             bool ended) {
-    char field[] = "{\"verdict\":\"?\"";
-    field[sizeof field - 3] = verdict;
     size_t end = n - ended, start = 0; /* of the value, white space aside */
     while (start < end && strchr(" \t\r\n", p[start]) && p[start]) start++;
     while (end > start && strchr(" \t\r\n", p[end - 1]) && p[end - 1]) end--;
     put(w, p, start);
-    put_text(w, field);
+    put_text(w, "{\"");
+    put_text(w, f->name);
+    put_text(w, f->quoted ? "\":\"" : "\":");
+    put_text(w, f->value);
+    if (f->quoted) put_text(w, "\"");
     if (start < end && p[start] == '{') {
         size_t next = start + 1;
         while (next < end && strchr(" \t\r\n", p[next]) && p[next]) next++;
@@ -348,33 +357,33 @@ static void put_marked_json(stream_writer *w, const unsigned char *p, size_t n, 
     put(w, p + end, n - end);
 }
 
-static void put_marked(stream_writer *w, const stream_batch *b, size_t i, char verdict) {
+static void put_behind(stream_writer *w, const stream_batch *b, size_t i, const front *f) {
     const unsigned char *p = b->base + b->offsets[i];
-    size_t n = b->offsets[i + 1] - b->offsets[i];
+    size_t n = b->offsets[i + 1] - b->offsets[i], more = strlen(f->value);
     bool ended = !(b->open_end && i + 1 == b->count);
     bool header = b->status && b->status[i] == STREAM_HEADER;
+    const char separator[] = {b->separator, 0};
     pay_terminator(w);
-    char column[] = {verdict, b->separator, 0};
     switch (b->format) {
     case STREAM_JSON:
-        put_marked_json(w, p, n, verdict, ended);
+        put_json_behind(w, p, n, f, ended);
         break;
     case STREAM_LEN32: {
-        uint32_t length = (uint32_t)(n - 4) + 1;
-        unsigned char head[5] = {(unsigned char)length, (unsigned char)(length >> 8),
-                                 (unsigned char)(length >> 16), (unsigned char)(length >> 24),
-                                 (unsigned char)verdict};
+        uint32_t length = (uint32_t)(n - 4 + more);
+        unsigned char head[4] = {(unsigned char)length, (unsigned char)(length >> 8),
+                                 (unsigned char)(length >> 16), (unsigned char)(length >> 24)};
         put(w, head, sizeof head);
+        put_text(w, f->value);
         put(w, p + 4, n - 4);
         break;
     }
     case STREAM_FIXED:
-        put(w, (const unsigned char *)&verdict, 1);
+        put_text(w, f->value);
         put(w, p, n);
         break;
     default:
-        if (header) put_text(w, "verdict");
-        put_text(w, header ? column + 1 : column);
+        put_text(w, header ? f->name : f->value);
+        put_text(w, separator);
         put(w, p, n);
     }
     if (!ended) owe_terminator(w, b);
@@ -383,8 +392,23 @@ static void put_marked(stream_writer *w, const stream_batch *b, size_t i, char v
 stream_status stream_write_marked(stream_writer *w, const stream_batch *b, const uint64_t *verdicts,
                                   const uint64_t *drop, stream_error *err) {
     put_byte_order_mark(w, b);
-    for (size_t i = 0; i < b->count; i++)
-        if (!bit(drop, i)) put_marked(w, b, i, bit(verdicts, i) ? 'S' : 'N');
+    for (size_t i = 0; i < b->count; i++) {
+        const front mark = {"verdict", bit(verdicts, i) ? "S" : "N", true};
+        if (!bit(drop, i)) put_behind(w, b, i, &mark);
+    }
+    return state(w, err);
+}
+
+stream_status stream_write_counted(stream_writer *w, const stream_batch *b, const uint64_t *counts,
+                                   stream_error *err) {
+    char digits[24];
+    const front count = {"count", digits, false};
+    put_byte_order_mark(w, b);
+    for (size_t i = 0; i < b->count; i++) {
+        if (!counts[i]) continue;
+        snprintf(digits, sizeof digits, "%llu", (unsigned long long)counts[i]);
+        put_behind(w, b, i, &count);
+    }
     return state(w, err);
 }
 

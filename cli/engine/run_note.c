@@ -44,7 +44,7 @@ static const char *yes_no(bool value) { return value ? "yes" : "no"; }
 
 static const char *const actions[] = {"pass", "drop", "fail"};
 static const char *const lates[] = {"pass", "drop", "pass", "judge"};
-static const char *const emits[] = {"new", "seen", "all", "verdicts"};
+static const char *const emits[] = {"new", "seen", "all", "verdicts"}; /* those with a state */
 static const char *const forms[] = {
     [STREAM_BYTES] = "", [STREAM_NFC] = "nfc", [STREAM_NFKC] = "nfkc"};
 static const char *const compressions[] = {"none", "gzip", "zstd"};

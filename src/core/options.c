@@ -28,6 +28,13 @@ static weir_status too_long(weir_error *err) {
                       WEIR__SPEC_MAX - 1);
 }
 
+weir_status weir__spec_fits(size_t length, weir_error *err) {
+    if (length < WEIR__SPEC_MAX) return WEIR_OK;
+    return weir__fail(err, WEIR_ERR_SPEC, -1,
+                      "with all its options the spec has %zu bytes, more than %d; write it shorter",
+                      length, WEIR__SPEC_MAX - 1);
+}
+
 weir_status weir__spec_name(const char *spec, char name[WEIR__NAME_SIZE], weir_error *err) {
     if (strlen(spec) >= WEIR__SPEC_MAX) return too_long(err);
     snprintf(name, WEIR__NAME_SIZE, "%.*s", (int)strcspn(spec, ":"), spec);

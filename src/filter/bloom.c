@@ -36,7 +36,7 @@
 #include "filter/occupancy.h"
 #include "filter/probe.h"
 
-enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_K, OPT_CAPACITY };
+enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_K, OPT_CAPACITY, OPT_BITS };
 enum { CHUNK = 64, PLACES = 512, AHEAD = 24 };
 
 /* What the memory option may say. */
@@ -153,6 +153,21 @@ static weir_status settle_capacity(bloom_filter *f, uint64_t bytes, weir_error *
     return WEIR_OK;
 }
 
+/* With bits=, as papers count them, a filter may be smaller than the least memory. */
+static weir_status take_bits(bloom_filter *f, uint64_t *bytes, weir_error *err) {
+    uint64_t bits = weir__opt_whole(&f->base, OPT_BITS);
+    if (!weir__opt_given(&f->base, OPT_BITS)) return WEIR_OK;
+    if (f->block)
+        return weir__opt_fail(&f->base, OPT_BITS, err, "bits=%llu goes with layout=classic",
+                              (unsigned long long)bits);
+    if (bits > *bytes * 8 || bits % 8)
+        return weir__opt_fail(&f->base, OPT_BITS, err,
+                              "bits=%llu is not a multiple of 8 up to the %llu of its memory",
+                              (unsigned long long)bits, (unsigned long long)*bytes * 8);
+    *bytes = bits / 8;
+    return WEIR_OK;
+}
+
 static weir_status create(weir_filter *filter, weir_error *err) {
     bloom_filter *f = (bloom_filter *)filter;
     f->block = weir__opt_whole(filter, OPT_LAYOUT) == 1;
@@ -167,9 +182,11 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     }
     uint64_t unit = f->block ? WEIR__LINE : 8;
     uint64_t bytes = weir__opt_whole(filter, WEIR__OPT_MEMORY) / unit * unit;
-    weir_status status = settle_capacity(f, bytes, err);
+    uint64_t used = bytes;
+    weir_status status = take_bits(f, &used, err);
+    if (!status) status = settle_capacity(f, used, err);
     if (status) return status;
-    f->bits = bytes * 8;
+    f->bits = used * 8;
     f->lines = bytes / WEIR__LINE;
     f->plan = line_plan_of(f->k, 1);
     return weir__filter_map(filter, bytes, err);
@@ -383,6 +400,8 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
 /* Share of bits set in the lines from 0 on, `step` lines apart. */
 static double fill_of(const bloom_filter *f, uint64_t step) {
     uint64_t ones = 0, lines = 0;
+    if (f->bits < f->base.cells_bytes * 8)
+        return (double)weir__bits_set(f->base.cells, f->base.cells_bytes) / (double)f->bits;
     for (uint64_t at = 0; at < f->lines; at += step, lines++)
         ones += weir__bits_set(f->base.cells + at * WEIR__LINE, WEIR__LINE);
     return (double)ones / (double)(lines * WEIR__LINE * 8);
@@ -444,7 +463,7 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
 static void expect(const weir_filter *filter, const weir_stream_model *model,
                    weir_expectation *expectation) {
     const bloom_filter *f = (const bloom_filter *)filter;
-    expectation->fpr = weir__bloom_fpr(f->block, filter->cells_bytes, f->k, model->distinct);
+    expectation->fpr = weir__bloom_fpr(f->block, f->bits / 8, f->k, model->distinct);
     expectation->fnr = 0;
 }
 
@@ -454,6 +473,8 @@ static const weir_option options[] = {
     {"k", WEIR_OPT_COUNT, 1, WEIR__K_MOST, NULL, NULL, "bits set per key; derived from fpr"},
     {"capacity", WEIR_OPT_COUNT, 1, 1e15, NULL, NULL,
      "distinct keys it is made for; derived from memory and fpr, or the memory from it"},
+    {"bits", WEIR_OPT_COUNT, 64, 0x1p53, NULL, NULL,
+     "uses so many bits only, a multiple of 8, as papers count them; layout=classic"},
     {NULL, WEIR_OPT_COUNT, 0, 0, NULL, NULL, NULL},
 };
 

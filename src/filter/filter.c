@@ -82,6 +82,7 @@ static weir_status make(weir_filter **out, const char *spec, const weir_allocato
     status = weir__spec_read(&tables, spec, filter->values, err);
     if (status == WEIR_OK) status = resolve_seed(filter, err);
     if (status == WEIR_OK) status = class->create(filter, err);
+    if (status == WEIR_OK) status = weir__spec_fits(weir_filter_spec(filter, NULL, 0), err);
     if (status != WEIR_OK) {
         weir_filter_free(filter);
         return status;

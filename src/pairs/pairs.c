@@ -385,9 +385,10 @@ static void draw_record(weir_pairs *p, uint64_t state, const uint64_t *row, weir
 static weir_status add_offline(weir_pairs *p, uint64_t first, const uint64_t *rows, size_t count,
                                uint64_t **place, weir_error *err) {
     weir__labelled record;
+    weir_error own, *why = err ? err : &own;
     while (count) {
-        size_t n = weir__store_reserve(p->store, count, err);
-        if (!n) return err ? err->code : WEIR_ERR_IO;
+        size_t n = weir__store_reserve(p->store, count, why);
+        if (!n) return why->code;
         for (size_t i = 0; i < p->streams; i++) place[i] = weir__store_end(p->store, i);
         for (size_t i = 0; i < n; i++, rows += p->row_words) {
             uint64_t state = ready(p, first + i, rows, &record);

@@ -100,3 +100,16 @@ weir_status weir_plan_sites(const weir_sites_question *q, weir_sites_choice *acr
     down->best = !across->best;
     return WEIR_OK;
 }
+
+weir_status weir_plan_least_sites(double lost, double fpr, double most, unsigned k, double *across,
+                                  double *down, weir_error *err) {
+    if (!(lost >= 1) || k < 1)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "at least one site is lost, and k is 1 or more");
+    if (!(fpr > 0 && fpr < most && most < 1))
+        return weir__fail(err, WEIR_ERR_RANGE, -1,
+                          "while sites are lost the rate can be kept only below one that is above "
+                          "fpr and below 1");
+    *across = ceil(weir__loss_horizontal_sites(lost, fpr, most));
+    *down = ceil(weir__loss_vertical_sites(lost, fpr, k, most));
+    return WEIR_OK;
+}

@@ -257,8 +257,8 @@ static const void *bytes_of_one(void *context, size_t i, size_t *length) {
     return one->key;
 }
 
-weir_status weir_sketch_add(weir_sketch *s, const void *key, size_t length, int64_t weight,
-                            weir_error *err) {
+weir_status weir_sketch_add_key(weir_sketch *s, const void *key, size_t length,
+                                const weir_updates *update, weir_error *err) {
     uint64_t hash = weir_sketch_hash(s, key, length);
     int64_t value = 0;
     double decimal = 0;
@@ -266,7 +266,9 @@ weir_status weir_sketch_add(weir_sketch *s, const void *key, size_t length, int6
     weir_updates u = {.count = 1,
                       .hashes = &hash,
                       .values = &value,
-                      .weights = &weight,
+                      .weights = update->weights,
+                      .fractions = update->fractions,
+                      .times = update->times,
                       .key = bytes_of_one,
                       .context = &one};
     if (s->needs & WEIR__NEEDS_VALUES) {
@@ -279,6 +281,11 @@ weir_status weir_sketch_add(weir_sketch *s, const void *key, size_t length, int6
         u.decimals = &decimal;
     }
     return weir_sketch_add_batch(s, &u, err);
+}
+
+weir_status weir_sketch_add(weir_sketch *s, const void *key, size_t length, int64_t weight,
+                            weir_error *err) {
+    return weir_sketch_add_key(s, key, length, &(weir_updates){.weights = &weight}, err);
 }
 
 void weir_sketch_advance(weir_sketch *s, int64_t time) {

@@ -40,26 +40,24 @@ static void without_slice(const horizontal_filter *f, const weir_batch *part, ui
     memset(verdicts, f->on_lost == WEIR__LOST_SEEN ? 0xff : 0, WEIR_VERDICT_WORDS(part->count) * 8);
 }
 
-/* Pass a stretch through one slice; false if it was busy. `asked` counts keys. */
+/* Pass a stretch through one slice; false if it was busy. */
 static bool pass_slice(horizontal_filter *f, weir__stretch *s, const weir_batch *batch,
-                       size_t slice, bool offering, bool waiting, uint64_t *asked) {
+                       size_t slice, bool offering, bool waiting) {
     uint64_t *verdicts = weir__stretch_room(s, slice);
     weir_batch part = weir__stretch_part(s, batch, slice);
     size_t seen;
     weir__answer answer =
         weir__nest_ask(&f->nest, slice, &part, offering, waiting, f->on_lost, verdicts, &seen);
     if (answer == WEIR__NOT_NOW) return false;
-    if (answer == WEIR__ANSWER) *asked += part.count;
-    else without_slice(f, &part, verdicts);
+    if (answer != WEIR__ANSWER) without_slice(f, &part, verdicts);
     weir__stretch_answered(s, slice);
     return true;
 }
 
 /* Whichever slice is free comes next. If none is, a thread looks again for about
  * as long as a stretch takes, which is less than going to sleep and being woken. */
-static uint64_t pass_stretch(horizontal_filter *f, weir__stretch *s, const weir_batch *batch,
-                             bool offering) {
-    uint64_t asked = 0;
+static void pass_stretch(horizontal_filter *f, weir__stretch *s, const weir_batch *batch,
+                         bool offering) {
     uint16_t left[WEIR__SLICES_MOST];
     size_t count = 0;
     for (size_t i = 0; i < s->slices; i++)
@@ -68,13 +66,11 @@ static uint64_t pass_stretch(horizontal_filter *f, weir__stretch *s, const weir_
         size_t before = count;
         bool waiting = tries > PATIENCE;
         for (size_t i = 0; i < count;)
-            if (pass_slice(f, s, batch, left[i], offering, waiting, &asked))
-                left[i] = left[--count];
+            if (pass_slice(f, s, batch, left[i], offering, waiting)) left[i] = left[--count];
             else i++;
         if (count < before) tries = 0;
         else weir__pause();
     }
-    return asked;
 }
 
 /* With on-lost=stop: whether every slice that the batch needs is there. */
@@ -91,14 +87,13 @@ static bool all_there(const horizontal_filter *f, const weir_batch *batch) {
 static size_t pass_through(horizontal_filter *f, const weir_batch *batch, bool offering,
                            uint64_t *verdicts) {
     size_t seen = 0;
-    uint64_t asked = 0;
     weir__stretch s;
     for (size_t at = 0; at < batch->count; at += s.count) {
         weir__stretch_sort(&s, batch, at, f->nest.count);
-        asked += pass_stretch(f, &s, batch, offering);
+        pass_stretch(f, &s, batch, offering);
         seen += weir__stretch_gather(&s, verdicts + at / 64);
     }
-    weir__count_traffic(&f->nest, batch->count, asked, asked * 9);
+    if (offering || !f->nest.hides_tests) weir__count_traffic(&f->nest, batch->count, 0, 0);
     return seen;
 }
 

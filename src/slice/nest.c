@@ -339,13 +339,24 @@ void weir__nest_info(const weir_filter *filter, weir_filter_info *info) {
     }
 }
 
+/* What asking a part about keys sends, and what it sends back: to each key a hash and what comes
+ * with it, and a verdict. A key is a message, as in the paper; who sends many at once saves. */
+static void count_asked(const weir__nest *nest, const weir_batch *batch) {
+    uint64_t request =
+        8 + (batch->times ? 8 : 0) + (batch->importances ? 8 : 0) + (batch->producers ? 8 : 0);
+    weir__count_traffic(nest, 0, batch->count, batch->count * (request + 1));
+}
+
 weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch, bool offering,
                             bool waiting, weir__on_lost on_lost, uint64_t *verdicts, size_t *seen) {
     weir__site *site = &nest->sites[i];
     for (;;) {
         weir__answer answer = offering ? site->kind->offer(site, batch, waiting, verdicts, seen)
                                        : site->kind->test(site, batch, waiting, verdicts, seen);
-        if (answer == WEIR__ANSWER) weir__count_site(&nest->counts[i], batch->count, *seen);
+        if (answer == WEIR__ANSWER && (offering || !nest->hides_tests)) {
+            weir__count_site(&nest->counts[i], batch->count, *seen);
+            count_asked(nest, batch);
+        }
         if (answer != WEIR__NO_ANSWER || on_lost != WEIR__LOST_WAIT) return answer;
         if (!waiting) return WEIR__NOT_NOW;
         weir__nest_wait(nest, site);

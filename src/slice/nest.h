@@ -35,6 +35,7 @@ typedef struct {
     bool by_places;        /* the part is to be cut by places; set before it is made */
     bool all_places;       /* all parts are arrays of places */
     bool ready;            /* the locks are made */
+    bool hides_tests;      /* what is only tested is not counted */
 } weir__nest;
 
 enum { WEIR__KEYS, WEIR__MESSAGES, WEIR__BYTES, WEIR__TRAFFIC_WORDS };

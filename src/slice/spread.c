@@ -1,5 +1,6 @@
 /* spread.c - the public calls about sites. */
 #include "filter/filter.h"
+#include "slice/nest.h"
 
 size_t weir_filter_sites(const weir_filter *filter) {
     return filter->class->spread ? filter->class->spread->count(filter) : 0;
@@ -39,4 +40,8 @@ weir_status weir_filter_get_traffic(const weir_filter *filter, weir_traffic *tra
                           filter->class->kind.name);
     filter->class->spread->traffic(filter, traffic);
     return WEIR_OK;
+}
+
+void weir_filter_hide_tests(weir_filter *filter) {
+    if (filter->class->spread) weir__nest_of(filter)->hides_tests = true;
 }

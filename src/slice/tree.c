@@ -15,6 +15,8 @@
  *            more and err more. The children on other ways are asked, and below those
  *            that say SEEN theirs, down to level d. If all say NEW it was a false
  *            positive there, and the key goes on up. Levels are counted from the root, 0.
+ *            rule=letter is the heuristic as printed: then the process stops and the key is
+ *            new, though a node above may know it from another way; so repeats pass.
  * Error      a new key may be taken for seen at every level, so each node gets fpr
  *            divided by the levels. Not so for arrays of places: the bits set at a
  *            node are a subset of those at the root, so with Bloom filters dense,
@@ -34,7 +36,16 @@
 #include "core/rng.h"
 #include "slice/nest.h"
 
-enum { OPT_FANOUT = WEIR__OPT_OWN, OPT_LEVELS, OPT_MODE, OPT_OF, OPT_ROOT, OPT_DOWN, OPT_LOST };
+enum {
+    OPT_FANOUT = WEIR__OPT_OWN,
+    OPT_LEVELS,
+    OPT_MODE,
+    OPT_OF,
+    OPT_ROOT,
+    OPT_DOWN,
+    OPT_RULE,
+    OPT_LOST
+};
 #define LEVELS_MOST 8
 #define NODES_MOST 4096
 #define FANOUT_MOST 256
@@ -45,7 +56,7 @@ typedef struct {
     size_t fanout, levels, leaves, first_leaf;
     size_t first[LEVELS_MOST + 1]; /* first node of each level */
     unsigned down;
-    bool dense, tests_first;
+    bool dense, tests_first, letter;
     weir__on_lost on_lost;
     weir__key_locks *locks;
 } tree_filter;
@@ -55,7 +66,6 @@ typedef struct {
     uint64_t hash;
     const int64_t *time;
     const double *importance;
-    uint64_t messages;
 } traveller;
 
 static size_t parent_of(const tree_filter *f, size_t node) { return (node - 1) / f->fanout; }
@@ -85,7 +95,6 @@ static node_answer ask(tree_filter *f, size_t node, traveller *t, bool offering)
     if (weir__nest_ask(&f->nest, node, &one, offering, true, f->on_lost, &verdict, &seen) !=
         WEIR__ANSWER)
         return NODE_LOST;
-    t->messages++;
     return seen ? NODE_SEEN : NODE_NEW;
 }
 
@@ -113,6 +122,7 @@ static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_
         *stopped = node;
         if (a == NODE_LOST && f->on_lost == WEIR__LOST_SEEN) return true;
         if (a == NODE_SEEN && confirmed_below(f, node, level, came_from, t)) return true;
+        if (a == NODE_SEEN && f->letter) return false;
         if (level == 0) return false;
         came_from = node;
         node = parent_of(f, node);
@@ -155,7 +165,6 @@ static bool all_there(const tree_filter *f, const weir_batch *batch) {
 static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offering,
                            uint64_t *verdicts) {
     size_t seen = 0;
-    uint64_t messages = 0;
     for (size_t i = 0; i < batch->count; i++) {
         traveller t = {.hash = batch->hashes[i]};
         if (batch->times) t.time = batch->times + i;
@@ -165,9 +174,8 @@ static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offerin
         weir__unlock_key(f->locks, t.hash);
         weir__mark_seen(verdicts, i, is_seen);
         seen += is_seen;
-        messages += t.messages;
     }
-    weir__count_traffic(&f->nest, batch->count, messages, messages * 9);
+    if (offering || !f->nest.hides_tests) weir__count_traffic(&f->nest, batch->count, 0, 0);
     return seen;
 }
 
@@ -204,6 +212,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     if (status != WEIR_OK) return status;
     f->dense = weir__opt_whole(filter, OPT_MODE) == 0;
     f->down = (unsigned)weir__opt_whole(filter, OPT_DOWN);
+    f->letter = weir__opt_whole(filter, OPT_RULE) == 1;
     f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
     if (f->down >= f->levels)
         return weir__opt_fail(filter, OPT_DOWN, err,
@@ -316,6 +325,8 @@ static const weir_option options[] = {
     {"root", WEIR_OPT_SPEC, 0, 0, NULL, NULL, "the filter of the root, if another, such as slices"},
     {"down", WEIR_OPT_COUNT, 0, LEVELS_MOST, NULL, "0",
      "doubt hits above this level and ask the nodes below; 0: never"},
+    {"rule", WEIR_OPT_CHOICE, 0, 0, "on|letter", "on",
+     "a key whose hit proves false goes on up, or (letter) is new at once, as printed"},
     WEIR__LOST_OPTION,
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };

@@ -219,7 +219,7 @@ static size_t pass_through(vertical_filter *f, const weir_batch *batch, bool off
             seen += is_seen;
         }
     }
-    add_counts(f, &q, batch->count);
+    if (offering || !f->nest.hides_tests) add_counts(f, &q, batch->count);
     return seen;
 }
 

@@ -25,7 +25,7 @@ trouble missing-value "dedup: --memory needs a value: --memory SIZE" dedup in --
 trouble missing-short-value "dedup: -o needs a value: -o FILE" dedup in -o
 trouble value-of-flag "dedup: --trim takes no value, but got 'yes'" dedup --trim=yes in
 trouble wrong-choice "dedup: --emit cannot be 'sen'; did you mean 'seen'?" dedup --emit sen in
-trouble wrong-choice-far "dedup: --emit cannot be 'everything'; it is one of new|seen|all|verdicts" dedup --emit everything in
+trouble wrong-choice-far "dedup: --emit cannot be 'everything'; it is one of new|seen|all|verdicts|once|repeated|counts" dedup --emit everything in
 trouble unknown-command "unknown command 'dedpu'; did you mean 'dedup'?" dedpu in
 trouble unknown-command-far "unknown command 'frobnicate'; see 'weir help'" frobnicate in
 trouble unknown-main-option "unknown option '--versoin'; did you mean '--version'?" --versoin

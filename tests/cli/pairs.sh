@@ -268,7 +268,7 @@ trouble many "pairs: 65 columns are too many to compare; at most 64" pairs self 
 trouble_like subsets "pairs: 40 columns have*subsets*" pairs self --format csv -c "$(seq -s, 1 40)" -s 20 t.csv
 trouble_like sample "pairs: --sample cannot be '0'*" pairs self "${c[@]}" --sample 0 t.csv
 trouble_like sample-more "pairs: --sample cannot be '1.5'*" pairs self "${c[@]}" --sample 1.5 t.csv
-trouble_like repeats "pairs: repeats=2 is even*" pairs self "${c[@]}" --repeats 2 t.csv
+trouble_like repeats "pairs: --repeats 2 is even*" pairs self "${c[@]}" --repeats 2 t.csv
 trouble_like online-bad "pairs: unknown option*'widht'*width*" pairs self "${c[@]}" --online=widht=3 t.csv
 trouble_like shingle "pairs: --shingle cannot be '3x'*" pairs self --text . --shingle 3x x.txt
 trouble_like round-bad "pairs: --round 'zzz=5' names no column*" pairs self "${c[@]}" --round zzz=5 t.csv

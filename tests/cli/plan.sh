@@ -89,10 +89,10 @@ is sites-horizontal 0.2 "$(json "d['horizontal']['fnr_lost']")"
 run plan --sites 4 --memory 1M --fpr 1% --fnr 30% --json
 is sites-more-keys True "$(json "d['horizontal']['best'] and d['horizontal']['keys'] > d['vertical']['keys']")"
 run plan --sites 40 --fail 8 --memory 1M --fpr 1%
-sed -n "s/.*--filter '\(.*\)'/\1/p" out >spec
+sed -n "s/^    weir dedup.*--filter '\(.*\)'/\1/p" out >spec
 seq 1000 >numbers; run dedup --memory 1M --fpr 1% --filter "$(cat spec)" numbers; is sites-line 0 $rc
 trouble sites-all-lost "plan: of 3 sites 3 cannot be lost; at least one must stay" plan --sites 3 --fail 3
-trouble fail-of-what "plan: --fail goes with --sites" plan --fail 3
+trouble fail-of-what "plan: --fail goes with --sites, or with --fpr-lost" plan --fail 3
 trouble sites-many "plan: --sites cannot be above 1024" plan --sites 2000
 
 # trouble

@@ -15,7 +15,7 @@ if command -v python3 >/dev/null; then
   python3 - err <<'PY' >verdict 2>&1
 import json, sys
 d = json.loads(open(sys.argv[1]).read())
-keys = "version filter records new seen missing bad late passed bytes_in bytes_out seconds records_per_second resumed memory fill overfull fpr_bound fpr_implied fpr_now audit".split()
+keys = "version filter readings records new seen missing bad late passed bytes_in bytes_out seconds records_per_second resumed memory fill overfull fpr_bound fpr_implied fpr_now audit".split()
 assert list(d) == keys, list(d)
 assert (d["records"], d["new"], d["seen"]) == (1500, 1000, 500)
 assert d["bytes_in"] == sum(len(str(i)) + 1 for i in range(1, 1001)) + sum(len(str(i)) + 1 for i in range(1, 501))

@@ -9,7 +9,7 @@
 
 #include "filter/fading/stable.h"
 #include "filter/filter.h"
-#include "filter/recent_theory.h"
+#include "filter/recent/recent_theory.h"
 #include "filter/reservoir.h"
 #include "lab_stream.h"
 #include "lab_trial.h"

@@ -12,6 +12,7 @@ import redis
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 WEIR = os.path.abspath(os.environ.get("WEIR", BUILD + "/weir"))
+SOURCE = os.path.abspath(os.path.dirname(__file__) + "/../..")
 MODULE = BUILD + "/module/weir.so"
 
 failures = 0

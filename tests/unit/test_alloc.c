@@ -4,29 +4,11 @@
  * n-th call fails: the operation must say "out of memory" and leave nothing
  * behind (the address sanitizer's run finds leaks), until it succeeds.
  */
+#include "failing.h"
 #include "testing.h"
 #include "weir_pairs.h"
 #include "weir_plan.h"
 #include "weir_sketch.h"
-
-#include <sys/mman.h>
-
-static long until_failure = -1; /* calls left before one fails; -1: never */
-
-static int fails_now(void) { return until_failure > 0 && --until_failure == 0; }
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size) { return fails_now() ? NULL : __real_calloc(n, size); }
-void *__real_realloc(void *at, size_t size);
-void *__wrap_realloc(void *at, size_t size) {
-    return fails_now() ? NULL : __real_realloc(at, size);
-}
-void *__real_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
-    return fails_now() ? MAP_FAILED : __real_mmap(at, length, protection, flags, fd, offset);
-}
 
 /* Run `operation` with each of its allocations failing in turn. */
 static void fail_each(weir_status (*operation)(const char *argument, weir_error *err),

@@ -271,6 +271,23 @@ static void kinds_describe_themselves(void **state) {
     }
 }
 
+/* One key with a time or a fraction of a weight is a batch of one. */
+static void a_key_has_a_weight_and_a_time(void **state) {
+    (void)state;
+    weir_sketch *s;
+    weir_estimate e;
+    double fraction = 0.5;
+    int64_t early = 0, late = INT64_C(3600000000000), one = 1;
+    assert_int_equal(weir_sketch_new(&s, "countmin:width=64,depth=3,decay=1h", NULL), WEIR_OK);
+    weir_updates update = {.fractions = &fraction, .times = &early};
+    assert_int_equal(weir_sketch_add_key(s, "a", 1, &update, NULL), WEIR_OK);
+    update = (weir_updates){.weights = &one, .times = &late};
+    assert_int_equal(weir_sketch_add_key(s, "b", 1, &update, NULL), WEIR_OK);
+    assert_int_equal(weir_sketch_estimate(s, "a", 1, WEIR_BY_CM, &e, NULL), WEIR_OK);
+    assert_float_equal(e.value, 0.25, 1e-6); /* half of the half is left */
+    weir_sketch_free(s);
+}
+
 /* Whoever replays a stream has to know whether the times of updates matter. */
 static void times_matter_where_they_do(void **state) {
     (void)state;
@@ -470,6 +487,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(questions_are_refused_clearly),
                                        cmocka_unit_test(kinds_describe_themselves),
                                        cmocka_unit_test(times_matter_where_they_do),
+                                       cmocka_unit_test(a_key_has_a_weight_and_a_time),
                                        cmocka_unit_test(nothing_was_counted),
                                        cmocka_unit_test(golden_files_give_the_same_answers)};
     return cmocka_run_group_tests(tests, NULL, remove_scratch);

@@ -8,7 +8,7 @@
 #ifndef WEIR_FILTER_RECENT_WIDE_H
 #define WEIR_FILTER_RECENT_WIDE_H
 
-#include "filter/recent_bits.h"
+#include "filter/recent/recent_bits.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,209 +1,31 @@
-/* recent_line.h - what one cache line of `recent` holds, in two forms.
- *
- * A line is 512 bits and stands in one of several forms; its first bits say which. Two
- * are here; recent_spread.h, recent_clock.h and recent_span.h have others, made of the same parts.
- * Bits are numbered from the low bit of byte 0, so the picture is the same on
- * every machine.
- *
- * The shared form: all keys of the line share its space
+/* recent_shared.h - a line of `recent` whose keys share its space; flat while they are few.
  *
  *     | n | header: Q lists in unary, Q + n bits | free | remainder n-1 ... 1 0 |
  *
- * A key's value v (64 bits that remain of its hash once the line is chosen)
- * picks list floor(v Q / 2^64), and the first r bits of what is left of v are
- * its remainder. The header writes each list as one 1 per entry and a closing
- * 0; remainder i belongs to the i-th 1. The width r follows from n alone: as n
- * grows the remainders are cut shorter in place, nothing else changes. The
- * entries of a list stand in order, the first one best protected. As long as it costs
- * no place a remainder has a bit more, its last, which marks a key that was hit.
+ * A key's value v (64 bits that remain of its hash once the line is chosen) picks list
+ * floor(v Q / 2^64), and the first r bits of what is left of v are its remainder. The header
+ * writes each list as one 1 per entry and a closing 0; remainder i belongs to the i-th 1. The width
+ * r follows from n alone: as n grows the remainders are cut shorter in place, nothing else changes.
+ * The entries of a list stand in order, the first one best protected. As long as it costs no place
+ * a remainder has a bit more, its last, which marks a key that was hit.
  *
- * While there are few keys a shared line is flat, as that is fast: list and remainder
- * stand together at the high end of a word, the tag. Up to 8 keys word i holds the
- * high 56 bits of the i-th tag, then up to 15 half word i + 1 holds its high 32 bits,
- * and bit 8 + i its mark. The low bits of word 0 hold n in either case.
- *
- * The ordered form: G groups, each with a few slots at a fixed place
- *
- *     | code | group 0: slot 0, slot 1, ... | group 1 | ... |
- *
- * v picks group floor(v G / 2^64), the first b bits of the rest are the
- * fingerprint, slots stand in order of recency. A slot is never empty: where
- * there are too few keys, copies stand in, and the rate counts every slot.
- *
- * Either way a new key matches by chance with probability
- * (entries) / (values that an entry can take): n / (Q 2^r), n / (G 2^b).
+ * While there are few keys a line is flat, as that is fast: list and remainder stand together at
+ * the high end of a word, the tag. Up to 8 keys word i holds the high 56 bits of the i-th tag, then
+ * up to 15 half word i + 1 holds its high 32 bits, and bit 8 + i its mark. The low bits of word 0
+ * hold n in either case.
  */
-#ifndef WEIR_FILTER_RECENT_LINE_H
-#define WEIR_FILTER_RECENT_LINE_H
+#ifndef WEIR_FILTER_RECENT_SHARED_H
+#define WEIR_FILTER_RECENT_SHARED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "filter/recent_bits.h"
-#include "filter/recent_wide.h"
+#include "filter/recent/recent_bits.h"
+#include "filter/recent/recent_plan.h"
+#include "filter/recent/recent_wide.h"
 
-#define ENTRIES_MAX 240u   /* the most that a line may hold */
-#define WIDTH_MAX 56u      /* of a remainder: with a shift of up to 7 bits it is read in one load */
-#define WIDTH_FIRST 33u    /* of the remainders of a line that is no longer flat */
-#define WORDS_MOST 8u      /* entries of a flat line: in words, */
-#define HALVES_MOST 15u    /* in half words */
-#define LIST_MAX 40u       /* of one list: its 1s are counted in one load */
-#define CUTS_MOST 6u       /* of a line in lists */
-#define WORD_MAX 57u       /* bits of a group that is read in one load */
-#define GROUP_MAX 121u     /* and in two */
-#define LANES 8u           /* words of a register, each for one slot of a group */
-#define LANE_MAX 50u       /* bits of a slot that fits, wherever in a byte it begins */
-#define SECTOR_BITS 3u     /* of the hand of a clocked line, */
-#define SECTORS 8u         /* which is in one of so many parts */
-#define CLOCK_LANES 4u     /* registers for its remainders, */
-#define CLOCK_LANE_MAX 25u /* and bits of one that fits, wherever in a byte it begins */
-#define SPAN_BLOCKS 8u     /* of a line in spans, at most, */
-#define SPAN_WIDTH 45u     /* and bits of a word */
-#define SPAN_HEADS 7u      /* kinds of heads, */
-#define HEAD_BITS 8u       /* and their longest ones */
-#define RING_STRAIGHT 504u /* bits behind the first byte of a line, */
-#define RING_BITS 508u     /* and with the low ones of the first byte, which come last */
-
-typedef unsigned __int128 wide_word;
-
-/* The bits that remainders keep when a line grows from n entries to one more. */
-typedef struct {
-    unsigned n;
-    uint64_t keep[8];
-} line_cut;
-
-typedef struct {
-    unsigned lists;                 /* Q */
-    unsigned most;                  /* entries in a line, at most */
-    unsigned fair;                  /* entries that every line may have */
-    unsigned flat;                  /* entries of a flat line, at most */
-    unsigned list_bits;             /* of a list's number */
-    bool one_word;                  /* the header is never longer */
-    bool in_pairs;                  /* two remainders are read at once */
-    unsigned marked;                /* entries in lists that have marks, at most */
-    uint8_t width[ENTRIES_MAX + 2]; /* of a remainder with its mark, for n entries */
-    uint32_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
-    line_cut cuts[CUTS_MOST];       /* in order */
-} shared_form;
-
-/* Two words side by side. Compilers know such a type of their own, but are slow
- * about it where it counts. */
-typedef struct {
-    uint64_t low, high;
-} two_words;
-
-typedef struct {
-    unsigned slots;
-    unsigned enter;    /* the slot at which a new key enters */
-    two_words ones;    /* a 1 at the foot of every slot, */
-    two_words tops;    /* and at its top */
-    two_words all;     /* every bit */
-    two_words entry;   /* the slot at which a new key enters, as bits, */
-    two_words entered; /* and all slots that change when it does */
-} group_shape;
-
-typedef struct {
-    uint16_t byte : 6; /* of the line, from which the one or two words that hold a group are read */
-    uint16_t shift : 6;  /* where it begins in them */
-    uint16_t narrow : 1; /* it has a slot less than others */
-} group_place;
-
-typedef struct {
-    unsigned groups; /* G */
-    unsigned bits;   /* b */
-    unsigned slots;  /* in the first `wide` groups; the others have one fewer */
-    unsigned wide;
-    unsigned entries; /* slots in all */
-    bool one_word;    /* a group is read and written as one word */
-    uint64_t cost;
-    group_shape shape[2]; /* of wide groups and of narrow ones */
-    group_place place[ENTRIES_MAX];
-    /* for reading all slots of a group at once, each into a word: */
-    bool in_lanes;
-    uint8_t lane_bytes[8 * LANES]; /* their bytes, counted from the group's first, */
-    uint64_t lane_shift[LANES];    /* and where in these a slot begins */
-} ordered_form;
-
-typedef struct {
-    unsigned code;
-    unsigned lists;       /* Q' */
-    unsigned finer;       /* Q' = Q 2^finer */
-    unsigned width;       /* of a remainder, */
-    unsigned extra_width; /* and with the number of its list before it */
-    unsigned count_bits;  /* of the number of extras */
-    unsigned map;         /* the bit at which the map begins, */
-    unsigned extras;      /* and the extras */
-    unsigned words;       /* that the map reaches into */
-    unsigned most;        /* entries, at most; 0: not to be had */
-    uint64_t cost;        /* of any line in this form */
-} spread_form;
-
-typedef struct {
-    unsigned entries; /* keys of a shared line that becomes one; 0: not to be had */
-    unsigned usual;   /* keys, on average, */
-    unsigned most;    /* and at most */
-    unsigned young;   /* keys from which on new ones may be young; see is_young() */
-    unsigned code;
-    unsigned key_bits;             /* of a key, besides its list */
-    unsigned gap_bits;             /* b: of a gap, the others are in unary */
-    unsigned width;                /* of a remainder with its mark */
-    unsigned gaps;                 /* the bit at which the gaps begin, behind the hand */
-    uint64_t cost;                 /* of any line in this form */
-    uint64_t sectors[SECTORS + 1]; /* where those of the hand begin, and the last ends */
-    /* for reading sixteen remainders at once, each into a word of 32 bits: */
-    bool in_lanes;
-    uint8_t lane_bytes[CLOCK_LANES][LINE_BYTES]; /* their bytes, */
-    uint32_t lane_shift[CLOCK_LANES][16];        /* and where in these they begin; */
-    uint32_t lane_numbers[16];                   /* 0, 1, 2 ... */
-    uint8_t byte_numbers[LINE_BYTES];
-} clock_form;
-
-/* Heads that stand for n keys: from the first on, each for one more hole, 2^spare of them. */
-typedef struct {
-    uint8_t first, n, spare, holes;
-} span_head;
-
-typedef struct {
-    unsigned width;                 /* W */
-    unsigned fair;                  /* keys that a block may have */
-    unsigned size;                  /* of a block, in bits */
-    uint64_t cost;                  /* of one that has as many */
-    unsigned count_bits, hole_bits; /* of n and of holes where they are written out */
-    span_head heads[SPAN_HEADS];    /* the last says that they are */
-    uint8_t holes[SPAN_WIDTH + 1];  /* that there may be with n keys */
-} span_kind;
-
-typedef struct {
-    unsigned blocks;   /* 0: not to be had */
-    unsigned wide;     /* the first so many are of the first kind, the others of the second */
-    span_kind kind[2]; /* which is narrower by a bit */
-    uint16_t at[SPAN_BLOCKS]; /* where a block begins behind the first byte */
-    unsigned seats;           /* keys of all blocks */
-    unsigned from;            /* keys of a shared line that turns into this when one more comes */
-    unsigned known_bits;      /* of a key, besides its list */
-    unsigned code_bits;       /* those of the first byte that other lines have a code in */
-    bool tight;               /* the head begins in the others */
-    uint64_t known_cost;      /* of keys that are alike as far as they are known */
-    uint64_t cost;            /* with all seats taken, */
-    uint64_t spare;           /* and what a line may cost beyond that */
-} span_form;
-
-/* What a line costs of the rate, and what of that was not set aside for it. */
-typedef struct {
-    uint64_t cost, beyond;
-} line_price;
-
-/* The first bits of a line: n of a shared one, or one of the codes that follow. The last code is
- * that of a span, which stands for what no other line begins with. */
-typedef struct {
-    unsigned code_bits;
-    unsigned code_ordered; /* the first of them */
-    shared_form shared;
-    spread_form spread;
-    clock_form clock;
-    span_form span;
-} line_shape;
+#define LIST_MAX 40u /* entries of one list: its 1s are counted in one load */
 
 /* A remainder comes into the body, see splice(), and some bits of the first word are flipped. */
 HOT void splice_body(uint8_t *line, uint64_t flip, bool back, unsigned low, unsigned high,
@@ -316,9 +138,7 @@ HOT unsigned select_in(const uint8_t *line, unsigned words, uint64_t first, uint
 }
 
 HOT unsigned read_code(const uint8_t *line, const line_shape *shape) {
-    unsigned byte = line[0], codes = 1u << shape->code_bits, code = byte & (codes - 1);
-    if (code > shape->shared.flat) return code;
-    return byte == code ? code : codes;
+    return line[0] & ((1u << shape->code_bits) - 1);
 }
 HOT void write_code(uint8_t *line, const line_shape *shape, unsigned code) {
     unsigned mask = (1u << shape->code_bits) - 1;
@@ -404,11 +224,11 @@ HOT void add_flat_marks(uint8_t *line, unsigned n, unsigned marks) {
 /* Put a tag after n others, where the way of being flat stays the same. A half word is written
  * with the one before it, and the number of entries with the marks: a byte that was just stored
  * would hold up the load of its word. */
-HOT void put_tag(uint8_t *line, unsigned n, uint64_t tag, unsigned mark, bool in_halves) {
+HOT void put_tag(uint8_t *line, unsigned n, uint64_t tag, bool in_halves) {
     uint8_t *at = line + (in_halves ? 4 : 8) * n;
-    uint64_t kept = in_halves ? UINT32_MAX : 0, marked = in_halves ? (uint64_t)mark << (8 + n) : 0;
+    uint64_t kept = in_halves ? UINT32_MAX : 0;
     store64(at, (load64(at) & kept) | (tag & ~kept));
-    put_word(line, 0, (get_word(line, 0) & ~low_mask(8)) | marked | (n + 1));
+    put_word(line, 0, (get_word(line, 0) & ~low_mask(8)) | (n + 1));
 }
 
 typedef struct {
@@ -656,138 +476,6 @@ HOT unsigned entries_before(const uint8_t *line, unsigned head, unsigned words, 
     return count;
 }
 
-/* ---- the ordered form ---- */
-
-HOT wide_word wide_mask(unsigned count) { return ((wide_word)1 << count) - 1; }
-HOT two_words two_of(wide_word x) { return (two_words){(uint64_t)x, (uint64_t)(x >> 64)}; }
-HOT two_words load_two(const uint8_t *at) { return (two_words){load64(at), load64(at + 8)}; }
-HOT void store_two(uint8_t *at, two_words x) {
-    store64(at, x.low);
-    store64(at + 8, x.high);
-}
-/* By less than 128 places: the last group of a line may begin in the upper word of two. */
-HOT two_words shift_up(two_words x, unsigned by) {
-    unsigned left = by % 64;
-    uint64_t low = x.low << left, high = x.high << left | x.low >> 1 >> (63 - left);
-    return by < 64 ? (two_words){low, high} : (two_words){0, low};
-}
-HOT two_words shift_down(two_words x, unsigned by) {
-    unsigned left = by % 64;
-    uint64_t low = x.low >> left | x.high << 1 << (63 - left), high = x.high >> left;
-    return by < 64 ? (two_words){low, high} : (two_words){high, 0};
-}
-
-HOT two_words read_group(const ordered_form *form, const uint8_t *line, unsigned group) {
-    group_place place = form->place[group];
-    const group_shape *shape = &form->shape[place.narrow];
-    if (form->one_word) {
-        uint64_t slots = load64(line + place.byte) >> place.shift & shape->all.low;
-        return (two_words){slots, 0};
-    }
-    two_words slots = shift_down(load_two(line + place.byte), place.shift);
-    return (two_words){slots.low & shape->all.low, slots.high & shape->all.high};
-}
-
-/* A fingerprint in every slot. */
-HOT two_words everywhere(const group_shape *shape, uint64_t fingerprint) {
-    two_words x = two_of((wide_word)shape->ones.low * fingerprint);
-    x.high += shape->ones.high * fingerprint;
-    return x;
-}
-
-/* The top bit of the first slot in which two groups agree, perhaps of later ones. All
- * slots are compared at once: one that is zero after the exclusive or borrows from its
- * top bit. Slots above the first such one may do so wrongly, but only the first is
- * looked at. */
-HOT two_words match_slot(two_words a, two_words b, const group_shape *shape) {
-    uint64_t low = a.low ^ b.low, high = a.high ^ b.high;
-    uint64_t borrow = low < shape->ones.low;
-    return (two_words){(low - shape->ones.low) & ~low & shape->tops.low,
-                       (high - shape->ones.high - borrow) & ~high & shape->tops.high};
-}
-
-HOT bool test_group(const ordered_form *form, const uint8_t *line, unsigned group,
-                    uint64_t fingerprint) {
-    const group_shape *shape = &form->shape[form->place[group].narrow];
-    two_words match =
-        match_slot(read_group(form, line, group), everywhere(shape, fingerprint), shape);
-    return (match.low | match.high) != 0;
-}
-
-/* The bits of one word where a mask is set, and of another where not. */
-HOT uint64_t choose(uint64_t mask, uint64_t set, uint64_t unset) {
-    return unset ^ (mask & (set ^ unset));
-}
-
-/* Offer a fingerprint to a group: on a hit it moves to the front, a new one enters
- * at its slot and the last one falls out; what stood between moves on by a slot. No
- * branch depends on the outcome, as it is hard to guess. */
-HOT bool offer_group_two(uint8_t *at, unsigned shift, unsigned bits, const group_shape *shape,
-                         uint64_t fingerprint) {
-    two_words both = load_two(at), slots = shift_down(both, shift);
-    slots.low &= shape->all.low, slots.high &= shape->all.high;
-    two_words fresh = everywhere(shape, fingerprint), match = match_slot(slots, fresh, shape);
-    uint64_t hit = -(uint64_t)((match.low | match.high) != 0);
-    uint64_t only_high = -(uint64_t)(match.low == 0);
-    two_words changed = {
-        choose(hit, match.low ^ (match.low - 1), shape->entered.low),
-        choose(hit, (match.high ^ (match.high - 1)) & only_high, shape->entered.high)};
-    two_words moved =
-        shift_up((two_words){slots.low & changed.low, slots.high & changed.high}, bits);
-    moved.low =
-        (moved.low & changed.low) | (fresh.low & choose(hit, low_mask(bits), shape->entry.low));
-    moved.high = (moved.high & changed.high) | (fresh.high & ~hit & shape->entry.high);
-    two_words flip = shift_up((two_words){(slots.low ^ moved.low) & changed.low,
-                                          (slots.high ^ moved.high) & changed.high},
-                              shift);
-    store_two(at, (two_words){both.low ^ flip.low, both.high ^ flip.high});
-    return hit;
-}
-HOT bool offer_group_one(uint8_t *at, unsigned shift, unsigned bits, const group_shape *shape,
-                         uint64_t fingerprint) {
-    uint64_t word = load64(at), slots = word >> shift & shape->all.low;
-    uint64_t fresh = shape->ones.low * fingerprint, differ = slots ^ fresh;
-    uint64_t match = (differ - shape->ones.low) & ~differ & shape->tops.low;
-    uint64_t hit = -(uint64_t)(match != 0);
-    uint64_t changed = choose(hit, match ^ (match - 1), shape->entered.low);
-    uint64_t moved = ((slots & changed) << bits & changed) |
-                     (fresh & choose(hit, low_mask(bits), shape->entry.low));
-    store64(at, word ^ ((slots ^ moved) & changed) << shift);
-    return hit;
-}
-#if defined(__x86_64__)
-/* The same with the whole line in one register. */
-FOR_AVX512 static inline bool offer_group_wide(uint8_t *at, int first, const ordered_form *form,
-                                               const group_shape *shape, uint64_t fingerprint) {
-    __m512i line = _mm512_loadu_si512(at), fresh = _mm512_set1_epi64((long long)fingerprint);
-    __m512i bytes =
-        _mm512_add_epi8(_mm512_loadu_si512(form->lane_bytes), _mm512_set1_epi8((char)(first / 8)));
-    __m512i shift =
-        _mm512_add_epi64(_mm512_loadu_si512(form->lane_shift), _mm512_set1_epi64(first % 8));
-    __m512i slots = _mm512_srlv_epi64(_mm512_permutexvar_epi8(bytes, line), shift);
-    slots = _mm512_and_si512(slots, _mm512_set1_epi64((1LL << form->bits) - 1));
-    unsigned match = _mm512_cmpeq_epi64_mask(slots, fresh) & ((1u << shape->slots) - 1);
-    int bits = (int)form->bits, miss = -(match == 0);
-    int from = first + bits * ((int)shape->enter & miss);
-    int to = first + bits * (__builtin_ctz(match | 1u << (shape->slots - 1)) + 1);
-    _mm512_storeu_si512(at, wide_enter(line, from, to, bits, fingerprint));
-    return match != 0;
-}
-#else
-#define offer_group_wide(...) false
-#endif
-
-HOT bool offer_group(const ordered_form *form, uint8_t *line, unsigned group, uint64_t fingerprint,
-                     cpu_kind cpu) {
-    group_place place = form->place[group];
-    const group_shape *shape = &form->shape[place.narrow];
-    uint8_t *at = line + place.byte;
-    if (cpu == CPU_AVX512 && form->in_lanes)
-        return offer_group_wide(line, 8 * place.byte + place.shift, form, shape, fingerprint);
-    return form->one_word ? offer_group_one(at, place.shift, form->bits, shape, fingerprint)
-                          : offer_group_two(at, place.shift, form->bits, shape, fingerprint);
-}
-
 /* Where a value begins again: about the middle of what entry (part, bits) stands for. It is
  * (part + fraction) / parts of 2^64, up to two units, without the long division that this takes. */
 HOT uint64_t value_of(unsigned part, unsigned parts, uint64_t prefix, unsigned bits) {
@@ -795,7 +483,7 @@ HOT uint64_t value_of(unsigned part, unsigned parts, uint64_t prefix, unsigned b
     /* NOLINTNEXTLINE(clang-analyzer-core*): a form that is in use has parts */
     uint64_t unit = UINT64_MAX / parts;
     unsigned left = (unsigned)(UINT64_MAX - unit * parts) + 1;
-    uint64_t within = (uint64_t)((wide_word)fraction * unit >> 64);
+    uint64_t within = (uint64_t)((unsigned __int128)fraction * unit >> 64);
     return part * unit + part * left / parts + within;
 }
 

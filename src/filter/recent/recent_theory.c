@@ -19,7 +19,7 @@
  *            has the interval.
  * Source     ours; the fixed point is that of a cache with random replacement.
  */
-#include "filter/recent_theory.h"
+#include "filter/recent/recent_theory.h"
 
 #include <math.h>
 

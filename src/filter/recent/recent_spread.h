@@ -27,7 +27,7 @@
 
 #include "core/rng.h"
 #include "filter/filter.h"
-#include "filter/recent_line.h"
+#include "filter/recent/recent_shared.h"
 
 #define WAITING 1u /* extras that wait for a hit where keys hold their places */
 

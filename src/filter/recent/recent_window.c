@@ -24,12 +24,12 @@
  * key, and what is left of it when the tick changes. When the clock jumps, the
  * ticks that were jumped over sweep their share too, at most all lines once.
  */
-#include "filter/recent_window.h"
+#include "filter/recent/recent_window.h"
 
 #include <math.h>
 
 #include "filter/filter.h"
-#include "filter/recent_line.h"
+#include "filter/recent/recent_shared.h"
 
 enum {
     STAMP_BITS = 6,

@@ -22,9 +22,6 @@
  * a new key in the sector of the hand has one, or it would go before those that the hand has yet to
  * come to.
  *
- * Where all new keys have marks these tell nothing of hits. A key that was hit stands twice then:
- * the second time takes no 0s, and is what the hand takes first.
- *
  * The number of keys is not written down. If n were too small, what is left of the line below n
  * remainders would have more than n 1s in it, and fewer if it were too large.
  *
@@ -35,7 +32,7 @@
 #define WEIR_FILTER_RECENT_CLOCK_H
 
 #include "filter/filter.h"
-#include "filter/recent_line.h"
+#include "filter/recent/recent_shared.h"
 
 /* A line as it is worked on. */
 typedef struct {
@@ -99,7 +96,11 @@ FOR_AVX512 static inline __m512i add_up_sixteen(__m512i x) {
 /* The places of the 1s among the gaps, a byte each. */
 FOR_AVX512 static inline void find_ends(const uint8_t *line, const clock_form *form, unsigned end,
                                         uint8_t *places) {
-    __m512i bytes = _mm512_loadu_si512(form->byte_numbers);
+    static const uint8_t numbers[64] = {
+        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+    __m512i bytes = _mm512_loadu_si512(numbers);
     for (unsigned k = 0; 64 * k < end; k++) {
         uint64_t ones = get_word(line, k) & places_in(k, form->gaps, end);
         _mm512_storeu_si512(places, _mm512_maskz_compress_epi8(ones, bytes));
@@ -114,7 +115,8 @@ FOR_AVX512 static inline unsigned add_up_wide(const uint8_t *line, const clock_f
     const __m512i all = _mm512_loadu_si512(line), mask = _mm512_set1_epi32((1 << form->width) - 1);
     const __m512i last = _mm512_set1_epi32(15), one = _mm512_set1_epi32(1);
     const __m128i gap_bits = _mm_cvtsi32_si128((int)form->gap_bits);
-    __m512i sum = _mm512_setzero_si512(), before = _mm512_loadu_si512(form->lane_numbers);
+    __m512i sum = _mm512_setzero_si512(),
+            before = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     uint8_t places[LINE_BYTES * 5];
     find_ends(line, form, LINE_BITS - n * form->width, places);
     before = _mm512_add_epi32(before, _mm512_set1_epi32((int)form->gaps));
@@ -245,11 +247,6 @@ HOT bool has_room_for(const clock_keys *clock, const clock_form *form, unsigned 
            form->gaps + zeros + (clock->n + 1) * (1 + form->width) <= LINE_BITS;
 }
 
-/* Whether the i-th key stands twice. */
-HOT bool is_kept(const clock_keys *clock, unsigned i) {
-    return i < clock->n && clock->keys[i + 1] >> 1 == clock->keys[i] >> 1;
-}
-
 HOT void wipe_marks(uint8_t *line, const clock_form *form, clock_keys *clock, unsigned from,
                     unsigned to) {
     for (unsigned i = from; i <= to; i++) {
@@ -266,8 +263,7 @@ HOT unsigned turn_hand(uint8_t *line, const clock_form *form, clock_keys *clock,
     for (unsigned turn = 0;; turn++) {
         uint64_t end = form->sectors[clock->hand + 1] << 1;
         unsigned i = first;
-        while (i <= clock->n && clock->keys[i] < end && clock->keys[i] & 1)
-            i += 1 + is_kept(clock, i);
+        while (i <= clock->n && clock->keys[i] < end && clock->keys[i] & 1) i++;
         if (i <= clock->n && clock->keys[i] < end) return i;
         if (sweep) wipe_marks(line, form, clock, first, i - 1);
         if (turn == SECTORS) wipe_marks(line, form, clock, 1, clock->n);
@@ -276,23 +272,14 @@ HOT unsigned turn_hand(uint8_t *line, const clock_form *form, clock_keys *clock,
     }
 }
 
-/* A key goes; one that stands twice has a mark then, and stands once. Returns its place. */
-HOT unsigned let_go(uint8_t *line, const clock_form *form, clock_keys *clock, unsigned i,
-                    cpu_kind cpu) {
-    bool kept = is_kept(clock, i);
-    clock->keys[i] |= kept;
-    set_mark(line, remainder_at(i - 1, form->width), kept);
-    clock->gone++;
-    remove_key(line, form, clock, i + kept, cpu);
-    return i + kept;
-}
-
 /* Room for a key after so many others, by letting some go. Returns how many are before it then. */
 HOT unsigned make_room(uint8_t *line, const clock_form *form, clock_keys *clock, unsigned below,
                        uint64_t key, bool sweep, cpu_kind cpu) {
     while (!has_room_for(clock, form, below, key)) {
         unsigned out = turn_hand(line, form, clock, sweep);
-        below -= let_go(line, form, clock, out, cpu) <= below;
+        remove_key(line, form, clock, out, cpu);
+        clock->gone++;
+        below -= out <= below;
     }
     put_bits(line, form->gaps - SECTOR_BITS, SECTOR_BITS, clock->hand);
     return below;
@@ -307,7 +294,6 @@ HOT bool is_at_hand(const clock_keys *clock, const clock_form *form, uint64_t ke
 typedef struct {
     bool mark;  /* a new one has a mark */
     bool sweep; /* the hand wipes marks */
-    bool keep;  /* one that is hit stands twice from then on */
 } clock_rule;
 
 /* What came of it: whether the key was there, and by how many more keys the line has. */
@@ -323,18 +309,14 @@ HOT clock_outcome offer_clocked_here(const line_shape *shape, uint8_t *line, uin
     clock_keys clock;
     read_clock(line, form, &clock, cpu);
     unsigned below = keys_below(&clock, key), before = clock.n;
-    bool seen = has_key(&clock, below, key);
-    if (seen) {
-        clock.keys[below + 1] |= 1;
+    if (has_key(&clock, below, key)) {
         set_mark(line, remainder_at(below, form->width), 1);
-        if (!rule.keep || is_kept(&clock, below + 1)) return (clock_outcome){.seen = true};
+        return (clock_outcome){.seen = true};
     }
     below = make_room(line, form, &clock, below, key, rule.sweep, cpu);
-    /* one that was hit may have had to go itself, if all keys had marks */
     bool mark = rule.mark || (rule.sweep && is_at_hand(&clock, form, key));
-    if (!seen) insert_key(line, form, &clock, below, key << 1 | mark, cpu);
-    else if (has_key(&clock, below, key)) insert_key(line, form, &clock, below + 1, key << 1, cpu);
-    return (clock_outcome){seen, (uint8_t)(clock.n + clock.gone - before), (uint8_t)clock.gone};
+    insert_key(line, form, &clock, below, key << 1 | mark, cpu);
+    return (clock_outcome){false, (uint8_t)(clock.n + clock.gone - before), (uint8_t)clock.gone};
 }
 
 NOT_HERE(clock_outcome, offer_clocked,

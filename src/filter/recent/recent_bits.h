@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "core/cpu.h"
-
-#define LINE_BYTES 64u
-#define LINE_BITS 512u
+#include "filter/recent/recent_plan.h"
 
 /* What does not happen with every key is a function of its own, one for each kind of
  * processor: code for one stalls when it is called from code for another. NOT_HERE makes

@@ -1,0 +1,290 @@
+/* cmd_sketch.c - commands on sketches: count, and the questions.
+ *
+ * An estimate is three numbers: the value, and the ends of the interval that holds the truth with
+ * a chance of 99% at least.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "key_batch.h"
+
+enum { TOP_STANDARD = 10, TOP_MOST = 1000000 };
+
+/* --- counting ------------------------------------------------------------------------------------
+ */
+
+/* A weight is whole, or a number with a fraction for sketches that count such. */
+static bool add_one(weir_sketch *sketch, RedisModuleString *item, RedisModuleString *weight,
+                    const int64_t *time, weir_error *err) {
+    size_t length;
+    const char *key = text_of(item, &length);
+    int64_t whole;
+    double fraction;
+    weir_updates update = {.times = time};
+    if (integer_of(weight, &whole)) update.weights = &whole;
+    else if (RedisModule_StringToDouble(weight, &fraction) == REDISMODULE_OK)
+        update.fractions = &fraction;
+    return weir_sketch_add_key(sketch, key, length, &update, err) == WEIR_OK;
+}
+
+static bool weights_are_numbers(RedisModuleCtx *ctx, RedisModuleString **pairs, int count) {
+    double number;
+    for (int i = 1; i < count; i += 2) {
+        if (RedisModule_StringToDouble(pairs[i], &number) == REDISMODULE_OK && isfinite(number))
+            continue;
+        reply_error(ctx, "ERR a weight must be a number");
+        return false;
+    }
+    return true;
+}
+
+static void replicate_counts(RedisModuleCtx *ctx, RedisModuleString **argv, int from, int count,
+                             const int64_t *time) {
+    if (time)
+        RedisModule_Replicate(ctx, "WEIR.COUNTWITH", "sclcv", argv[1], "TIME", (long long)*time,
+                              "ITEMS", argv + from, (size_t)count);
+    else RedisModule_Replicate(ctx, "WEIR.COUNT", "sv", argv[1], argv + from, (size_t)count);
+}
+
+/* Pairs from argv[from] on. Where one is refused those before it are in, here and on replicas. */
+static int run_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int from,
+                     const int64_t *time) {
+    key_handle handle;
+    weir_error err = {0};
+    int done = from;
+    if ((argc - from) % 2) return reply_error(ctx, "ERR each item needs a weight");
+    if (!weights_are_numbers(ctx, argv + from, argc - from)) return REDISMODULE_OK;
+    if (!key_need(ctx, argv[1], VALUE_SKETCH, REDISMODULE_READ | REDISMODULE_WRITE, &handle))
+        return REDISMODULE_OK;
+    int64_t now = time ? *time : time_now();
+    const int64_t *at = time || handle.value->timed ? &now : NULL;
+    while (done < argc && add_one(handle.value->sketch, argv[done], argv[done + 1], at, &err))
+        done += 2;
+    if (done > from) replicate_counts(ctx, argv, from, done - from, at);
+    if (done > from) key_changed(ctx, argv[1], "weir.count");
+    if (done == argc) RedisModule_ReplyWithSimpleString(ctx, "OK");
+    else
+        reply_error(ctx, "ERR %s (%d items before it were counted)", err.message,
+                    (done - from) / 2);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+COMMAND(cmd_count) { return run_count(ctx, argv, argc, 2, NULL); }
+
+COMMAND(cmd_count_with) {
+    int64_t time;
+    arguments args = {ctx, argv, argc, 2};
+    RedisModuleString *given = take_after(&args, "TIME");
+    if (given && !integer_of(given, &time))
+        return reply_error(ctx, "ERR TIME must be a whole number of nanoseconds");
+    if (!take_word(&args, "ITEMS")) return reply_unknown_word(&args);
+    if (args.at >= argc) return reply_error(ctx, "ERR ITEMS needs an item and a weight");
+    return run_count(ctx, argv, argc, args.at, given ? &time : NULL);
+}
+
+bool count_item(weir_value *value, RedisModuleString *item, int64_t weight, int64_t time,
+                weir_error *err) {
+    size_t length;
+    const char *key = text_of(item, &length);
+    weir_updates update = {.weights = &weight, .times = value->timed ? &time : NULL};
+    return weir_sketch_add_key(value->sketch, key, length, &update, err) == WEIR_OK;
+}
+
+void replicate_pairs(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
+                     RedisModuleString **pairs, size_t count, int64_t time) {
+    if (value->timed)
+        RedisModule_Replicate(ctx, "WEIR.COUNTWITH", "sclcv", key, "TIME", (long long)time, "ITEMS",
+                              pairs, count);
+    else RedisModule_Replicate(ctx, "WEIR.COUNT", "sv", key, pairs, count);
+}
+
+/* --- estimates -----------------------------------------------------------------------------------
+ */
+
+static void reply_estimate(RedisModuleCtx *ctx, const weir_estimate *e) {
+    RedisModule_ReplyWithArray(ctx, 3);
+    RedisModule_ReplyWithDouble(ctx, e->value);
+    RedisModule_ReplyWithDouble(ctx, e->low);
+    RedisModule_ReplyWithDouble(ctx, e->high);
+}
+
+static const struct {
+    const char *name;
+    weir_estimator by;
+} estimators[] = {{"auto", WEIR_BY_AUTO},
+                  {"cm", WEIR_BY_CM},
+                  {"cmm", WEIR_BY_CMM},
+                  {"mean", WEIR_BY_CMM_MEAN},
+                  {"agms", WEIR_BY_AUTO}};
+
+/* BY and a word, if they are next. False: the reply is given. */
+static bool read_by(arguments *args, weir_estimator *by) {
+    RedisModuleString *word = take_after(args, "BY");
+    *by = WEIR_BY_AUTO;
+    if (!word) return true;
+    for (size_t i = 0; i < sizeof estimators / sizeof *estimators; i++) {
+        if (!word_is(word, estimators[i].name)) continue;
+        *by = estimators[i].by;
+        return true;
+    }
+    reply_error(args->ctx, "ERR BY takes auto, cm, cmm, mean or agms");
+    return false;
+}
+
+/* A sketch for a question. */
+static bool open_sketch(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle) {
+    return key_need(ctx, name, VALUE_SKETCH, REDISMODULE_READ, handle);
+}
+
+static void finish_estimate(RedisModuleCtx *ctx, weir_status status, const weir_estimate *e,
+                            const weir_error *err) {
+    if (status == WEIR_OK) reply_estimate(ctx, e);
+    else reply_failure(ctx, err);
+}
+
+COMMAND(cmd_estimate) {
+    key_handle handle;
+    weir_estimator by;
+    weir_error err = {0};
+    arguments args = {ctx, argv, argc, 2};
+    if (argc > 4 && !read_by(&args, &by)) return REDISMODULE_OK;
+    if (argc <= 4) by = WEIR_BY_AUTO; /* `BY` and one more are two items */
+    if (!open_sketch(ctx, argv[1], &handle)) return REDISMODULE_OK;
+    size_t count = (size_t)(argc - args.at);
+    weir_estimate *e = RedisModule_TryAlloc(count * sizeof *e);
+    weir_status status = e ? WEIR_OK : WEIR_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        size_t length;
+        const char *item = text_of(argv[args.at + (int)i], &length);
+        status = weir_sketch_estimate(handle.value->sketch, item, length, by, &e[i], &err);
+    }
+    if (!e) reply_no_memory(ctx);
+    else if (status != WEIR_OK) reply_failure(ctx, &err);
+    else if (count > 1) RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) reply_estimate(ctx, &e[i]);
+    RedisModule_Free(e);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+COMMAND(cmd_distinct) {
+    (void)argc;
+    key_handle handle;
+    weir_estimate e;
+    weir_error err = {0};
+    if (!open_sketch(ctx, argv[1], &handle)) return REDISMODULE_OK;
+    weir_status status = weir_sketch_distinct(handle.value->sketch, &e, &err);
+    finish_estimate(ctx, status, &e, &err);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+COMMAND(cmd_self_join) {
+    key_handle handle;
+    weir_estimate e;
+    weir_estimator by;
+    weir_error err = {0};
+    arguments args = {ctx, argv, argc, 2};
+    if (!read_by(&args, &by)) return REDISMODULE_OK;
+    if (args.at < argc) return reply_unknown_word(&args);
+    if (!open_sketch(ctx, argv[1], &handle)) return REDISMODULE_OK;
+    weir_status status = weir_sketch_self_join(handle.value->sketch, by, &e, &err);
+    finish_estimate(ctx, status, &e, &err);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+COMMAND(cmd_join) {
+    key_handle one, other;
+    weir_estimate e;
+    weir_estimator by;
+    weir_error err = {0};
+    arguments args = {ctx, argv, argc, 3};
+    if (!read_by(&args, &by)) return REDISMODULE_OK;
+    if (args.at < argc) return reply_unknown_word(&args);
+    if (!open_sketch(ctx, argv[1], &one)) return REDISMODULE_OK;
+    if (open_sketch(ctx, argv[2], &other)) {
+        weir_status status = weir_sketch_join(one.value->sketch, other.value->sketch, by, &e, &err);
+        finish_estimate(ctx, status, &e, &err);
+        key_close(&other);
+    }
+    key_close(&one);
+    return REDISMODULE_OK;
+}
+
+/* --- quantiles
+ * ------------------------------------------------------------------------------------- */
+
+static void reply_quantile(RedisModuleCtx *ctx, const weir_quantile *q) {
+    const double decimals[3] = {q->decimal, q->decimal_low, q->decimal_high};
+    const int64_t wholes[3] = {q->value, q->low, q->high};
+    RedisModule_ReplyWithArray(ctx, 3);
+    for (size_t i = 0; i < 3; i++) {
+        if (q->is_decimal) RedisModule_ReplyWithDouble(ctx, decimals[i]);
+        else RedisModule_ReplyWithLongLong(ctx, wholes[i]);
+    }
+}
+
+COMMAND(cmd_quantile) {
+    key_handle handle;
+    weir_error err = {0};
+    double share;
+    for (int i = 2; i < argc; i++)
+        if (RedisModule_StringToDouble(argv[i], &share) != REDISMODULE_OK ||
+            !(share >= 0 && share <= 1))
+            return reply_error(ctx, "ERR a share must be a number from 0 to 1");
+    if (!open_sketch(ctx, argv[1], &handle)) return REDISMODULE_OK;
+    size_t count = (size_t)(argc - 2);
+    weir_quantile *q = RedisModule_TryAlloc(count * sizeof *q);
+    weir_status status = q ? WEIR_OK : WEIR_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        RedisModule_StringToDouble(argv[2 + i], &share);
+        status = weir_sketch_quantile(handle.value->sketch, share, &q[i], &err);
+    }
+    if (!q) reply_no_memory(ctx);
+    else if (status != WEIR_OK) reply_failure(ctx, &err);
+    else if (count > 1) RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) reply_quantile(ctx, &q[i]);
+    RedisModule_Free(q);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+/* --- the most frequent
+ * -------------------------------------------------------------------------------- */
+
+static void reply_items(RedisModuleCtx *ctx, const weir_items *top) {
+    RedisModule_ReplyWithArray(ctx, (long)top->found);
+    for (size_t i = 0; i < top->found; i++) {
+        const weir_item *item = &top->items[i];
+        RedisModule_ReplyWithArray(ctx, 4);
+        RedisModule_ReplyWithStringBuffer(ctx, item->key, item->length);
+        RedisModule_ReplyWithDouble(ctx, item->count.value);
+        RedisModule_ReplyWithDouble(ctx, item->count.low);
+        RedisModule_ReplyWithDouble(ctx, item->count.high);
+    }
+}
+
+COMMAND(cmd_top) {
+    key_handle handle;
+    weir_error err = {0};
+    weir_estimator by;
+    uint64_t most = TOP_STANDARD;
+    arguments args = {ctx, argv, argc, 2};
+    if (argc > 2 && !word_is(argv[2], "BY") &&
+        (!whole_of(argv[args.at++], &most) || most < 1 || most > TOP_MOST))
+        return reply_error(ctx, "ERR the number of items must be from 1 to %d", TOP_MOST);
+    if (!read_by(&args, &by)) return REDISMODULE_OK;
+    if (args.at < argc) return reply_unknown_word(&args);
+    if (!open_sketch(ctx, argv[1], &handle)) return REDISMODULE_OK;
+    weir_items top = {.items = RedisModule_TryAlloc(most * sizeof *top.items), .room = most};
+    if (!top.items) reply_no_memory(ctx);
+    else if (weir_sketch_top(handle.value->sketch, by, &top, &err) != WEIR_OK)
+        reply_failure(ctx, &err);
+    else reply_items(ctx, &top);
+    RedisModule_Free(top.items);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}

@@ -1,0 +1,409 @@
+/* face_bf.c - BF.*: the commands of RedisBloom's Bloom filters, over any filter of ours.
+ *
+ * People have clients that speak them. Replies and error texts are the documented ones. What
+ * BF.RESERVE makes is a setting. By default a filter that may not scale is `bloom` with the rate
+ * and capacity that were asked for, and refuses items beyond; one that may scale is `growing`, with
+ * PARTS filters of that capacity, of which the oldest is forgotten when all are full: RedisBloom
+ * takes more and more memory there, and ours never does. What is replicated are commands of our
+ * own, so a replica need not have these names.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "key_batch.h"
+
+enum { PARTS = 8, CAPACITY_LEAST = 1 };
+#define CAPACITY_MOST INT64_C(100000000000000) /* beyond any memory */
+
+typedef struct {
+    double rate;
+    int64_t capacity;
+    bool fixed, create; /* NONSCALING; may be made if it is absent */
+} bf_options;
+
+/* --- making a filter
+ * ------------------------------------------------------------------------------- */
+
+/* Bytes of a Bloom filter for so many keys at that rate. */
+static bool bloom_memory(double rate, double capacity, uint64_t *bytes, weir_error *err) {
+    char spec[128];
+    weir_filter *filter;
+    weir_filter_info info;
+    snprintf(spec, sizeof spec, "bloom:capacity=%.0f,fpr=%.17g", capacity, rate);
+    if (weir_filter_new(&filter, spec, err) != WEIR_OK) return false;
+    weir_filter_get_info(filter, &info);
+    weir_filter_free(filter);
+    *bytes = info.memory_asked;
+    return true;
+}
+
+static bool has_option(const char *spec, const char *name) {
+    const char *at = strstr(spec, name);
+    return at && (at[-1] == ':' || at[-1] == ',');
+}
+
+/* The setting, with what was asked for where it leaves that open. */
+static bool spec_from_setting(const bf_options *o, char *spec, size_t size, weir_error *err) {
+    uint64_t bytes;
+    char fpr[48] = "", memory[48] = "";
+    const char *base = config.bf_spec;
+    if (!has_option(base, "fpr=")) snprintf(fpr, sizeof fpr, ",fpr=%.17g", o->rate);
+    if (!has_option(base, "memory=")) {
+        if (!bloom_memory(o->rate, (double)o->capacity, &bytes, err)) return false;
+        snprintf(memory, sizeof memory, ",memory=%" PRIu64, bytes < 4096 ? 4096 : bytes);
+    }
+    char more[96];
+    snprintf(more, sizeof more, "%s%s", fpr, memory);
+    if (*more && !strchr(base, ':')) *more = ':'; /* the first option of the spec */
+    int n = snprintf(spec, size, "%s%s", base, more);
+    return n > 0 && (size_t)n < size;
+}
+
+static bool choose_spec(const bf_options *o, char *spec, size_t size, weir_error *err) {
+    uint64_t bytes;
+    double rate = o->rate < 0.5 ? o->rate : 0.5; /* the highest that a filter is made for */
+    if (strcmp(config.bf_spec, "bloom") != 0) return spec_from_setting(o, spec, size, err);
+    if (o->fixed) {
+        snprintf(spec, size, "bloom:capacity=%" PRId64 ",fpr=%.17g", o->capacity, rate);
+        return true;
+    }
+    /* A part counts as full a little before its capacity: it gets a fifth more. */
+    if (!bloom_memory(rate / PARTS, 1.2 * (double)o->capacity, &bytes, err)) return false;
+    snprintf(spec, size, "growing:most=%d,memory=%" PRIu64 ",fpr=%.17g,of=(bloom)", PARTS,
+             PARTS * bytes, rate);
+    return true;
+}
+
+/* The reply is given where it fails. */
+static weir_value *make(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle,
+                        const bf_options *o) {
+    char spec[SPEC_SIZE];
+    weir_error err = {.message = "the spec is too long"};
+    if (!choose_spec(o, spec, sizeof spec, &err)) {
+        reply_failure(ctx, &err);
+        return NULL;
+    }
+    weir_value *value = create_value(ctx, spec, VALUE_FILTER);
+    if (!value) return NULL;
+    value->epoch = value_draw_epoch();
+    create_at(ctx, name, handle, value);
+    return value;
+}
+
+COMMAND(bf_reserve) {
+    bf_options o = {.create = true};
+    arguments args = {ctx, argv, argc, 4};
+    int64_t expansion = 2;
+    bool expands = false;
+    if (RedisModule_StringToDouble(argv[2], &o.rate) != REDISMODULE_OK)
+        return reply_error(ctx, "ERR bad error rate");
+    if (!(o.rate > 0 && o.rate < 1)) return reply_error(ctx, "ERR (0 < error rate range < 1)");
+    if (!integer_of(argv[3], &o.capacity) || o.capacity > CAPACITY_MOST)
+        return reply_error(ctx, "ERR bad capacity");
+    if (o.capacity < CAPACITY_LEAST)
+        return reply_error(ctx, "ERR (capacity should be larger than 0)");
+    while (args.at < argc) {
+        RedisModuleString *s;
+        if (take_word(&args, "NONSCALING")) {
+            o.fixed = true;
+        } else if ((s = take_after(&args, "EXPANSION"))) {
+            expands = true;
+            if (!integer_of(s, &expansion) || expansion < 0)
+                return reply_error(ctx, "ERR bad expansion");
+        } else if (take_word(&args, "EXPANSION")) {
+            return reply_error(ctx, "ERR no expansion");
+        } else {
+            return reply_error(ctx, "ERR Unknown argument received");
+        }
+    }
+    if (o.fixed && expands) return reply_error(ctx, "Nonscaling filters cannot expand");
+    o.fixed |= expands && expansion == 0;
+    key_handle handle;
+    key_state state =
+        key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ | REDISMODULE_WRITE, &handle);
+    if (state == KEY_FOUND) reply_error(ctx, "ERR item exists");
+    if (state == KEY_ABSENT && make(ctx, argv[1], &handle, &o))
+        RedisModule_ReplyWithSimpleString(ctx, "OK");
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+/* --- adding
+ * ----------------------------------------------------------------------------------------- */
+
+static uint64_t cardinality(const weir_filter *filter, weir_filter_info *info) {
+    weir_filter_get_info(filter, info);
+    return info->offered - info->seen;
+}
+
+/* How many new items a filter that may not scale still takes. */
+static uint64_t room_left(const weir_filter *filter) {
+    weir_filter_info info;
+    uint64_t keys = cardinality(filter, &info);
+    if (strcmp(info.name, "bloom") != 0 || !(info.room > 0)) return UINT64_MAX;
+    return (double)keys < info.room ? (uint64_t)(info.room - (double)keys) : 0;
+}
+
+static void replicate(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
+                      RedisModuleString **items, size_t count, int64_t time) {
+    if (value->timed)
+        RedisModule_Replicate(ctx, "WEIR.ADDWITH", "sclcv", key, "TIME", (long long)time, "ITEMS",
+                              items, count);
+    else RedisModule_Replicate(ctx, "WEIR.ADD", "sv", key, items, count);
+}
+
+/* One after the other, up to the first that has no room. */
+static void add_until_full(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
+                           RedisModuleString **items, size_t count, bool several) {
+    size_t length, done = 0;
+    uint64_t left = room_left(value->filter);
+    bool full = false;
+    if (several) RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
+    for (size_t i = 0; i < count && !full; i++) {
+        const char *item = text_of(items[i], &length);
+        full = !left && weir_filter_test(value->filter, item, length) == WEIR_NEW;
+        if (full) break;
+        bool is_new = weir_filter_offer(value->filter, item, length) == WEIR_NEW;
+        RedisModule_ReplyWithBool(ctx, is_new);
+        left -= is_new;
+        done++;
+    }
+    if (full) reply_error(ctx, "ERR non scaling filter is full");
+    if (several) RedisModule_ReplySetArrayLength(ctx, (long)(done + full));
+    if (done) replicate(ctx, key, value, items, done, 0);
+}
+
+static void add_all(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
+                    RedisModuleString **items, size_t count, bool several) {
+    key_batch batch = {0};
+    int64_t time = time_now();
+    bool good = batch_room(ctx, &batch, count);
+    if (good && value->timed && !(batch.times = batch_repeat(time, count))) {
+        reply_no_memory(ctx);
+        good = false;
+    }
+    if (good) batch_hash(&batch, value->filter, items);
+    if (good && batch_run(ctx, &batch, value->filter, true)) {
+        if (several) RedisModule_ReplyWithArray(ctx, (long)count);
+        for (size_t i = 0; i < count; i++) RedisModule_ReplyWithBool(ctx, batch_is_new(&batch, i));
+        replicate(ctx, key, value, items, count, time);
+    }
+    batch_free(&batch);
+}
+
+static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
+                  size_t count, bool several, const bf_options *o) {
+    key_handle handle;
+    key_state state =
+        key_open(ctx, name, VALUE_FILTER, REDISMODULE_READ | REDISMODULE_WRITE, &handle);
+    weir_value *value = handle.value;
+    if (state == KEY_ABSENT && o->create) value = make(ctx, name, &handle, o);
+    else if (state == KEY_ABSENT) reply_error(ctx, "ERR not found");
+    if (value) {
+        if (room_left(value->filter) < count)
+            add_until_full(ctx, name, value, items, count, several);
+        else add_all(ctx, name, value, items, count, several);
+        key_changed(ctx, name, "weir.add");
+    }
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+static bf_options standard_options(void) {
+    return (bf_options){atof(config.bf_error), config.bf_capacity, false, true};
+}
+
+COMMAND(bf_add) {
+    bf_options o = standard_options();
+    return insert(ctx, argv[1], argv + 2, (size_t)(argc - 2), false, &o);
+}
+
+COMMAND(bf_madd) {
+    bf_options o = standard_options();
+    return insert(ctx, argv[1], argv + 2, (size_t)(argc - 2), true, &o);
+}
+
+COMMAND(bf_insert) {
+    bf_options o = standard_options();
+    int64_t expansion = 2;
+    arguments args = {ctx, argv, argc, 2};
+    while (args.at < argc && !word_is(argv[args.at], "ITEMS")) {
+        RedisModuleString *s;
+        if (take_word(&args, "NOCREATE")) {
+            o.create = false;
+        } else if (take_word(&args, "NONSCALING")) {
+            o.fixed = true;
+        } else if ((s = take_after(&args, "ERROR"))) {
+            if (RedisModule_StringToDouble(s, &o.rate) != REDISMODULE_OK)
+                return reply_error(ctx, "ERR Bad error rate");
+        } else if ((s = take_after(&args, "CAPACITY"))) {
+            if (!integer_of(s, &o.capacity) || o.capacity > CAPACITY_MOST)
+                return reply_error(ctx, "ERR Bad capacity");
+        } else if ((s = take_after(&args, "EXPANSION"))) {
+            if (!integer_of(s, &expansion)) return reply_error(ctx, "ERR Bad expansion");
+        } else {
+            return reply_error(ctx, "ERR Unknown argument received");
+        }
+    }
+    if (args.at + 1 >= argc) return RedisModule_WrongArity(ctx);
+    if (!(o.rate > 0 && o.rate < 1) || o.capacity < CAPACITY_LEAST || expansion < 0)
+        return reply_error(ctx, "ERR Bad argument received");
+    o.fixed |= expansion == 0;
+    return insert(ctx, argv[1], argv + args.at + 1, (size_t)(argc - args.at - 1), true, &o);
+}
+
+/* --- asking
+ * --------------------------------------------------------------------------------------------- */
+
+static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool several) {
+    key_handle handle;
+    key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
+    if (state != KEY_REFUSED && several) RedisModule_ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc && state != KEY_REFUSED; i++) {
+        size_t length;
+        const char *item = text_of(argv[i], &length);
+        RedisModule_ReplyWithBool(ctx, state == KEY_FOUND &&
+                                           weir_filter_test(handle.value->filter, item, length) ==
+                                               WEIR_SEEN);
+    }
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+COMMAND(bf_exists) { return exists(ctx, argv, argc, false); }
+COMMAND(bf_mexists) { return exists(ctx, argv, argc, true); }
+
+COMMAND(bf_card) {
+    (void)argc;
+    key_handle handle;
+    weir_filter_info info;
+    key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
+    if (state == KEY_FOUND) reply_whole(ctx, cardinality(handle.value->filter, &info));
+    else if (state == KEY_ABSENT) RedisModule_ReplyWithLongLong(ctx, 0);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+static void take_filters(void *context, const char *name, const char *value, const char *meaning) {
+    (void)meaning;
+    if (!strcmp(name, "filters")) *(uint64_t *)context = strtoull(value, NULL, 10);
+}
+
+static const struct {
+    const char *option, *name;
+} info_fields[] = {{"CAPACITY", "Capacity"},
+                   {"SIZE", "Size"},
+                   {"FILTERS", "Number of filters"},
+                   {"ITEMS", "Number of items inserted"},
+                   {"EXPANSION", "Expansion rate"}};
+enum { INFO_FIELDS = sizeof info_fields / sizeof *info_fields };
+
+static void reply_info_value(RedisModuleCtx *ctx, const weir_value *value, size_t field) {
+    weir_filter_info info;
+    uint64_t keys = cardinality(value->filter, &info), filters = 1;
+    weir_filter_details(value->filter, take_filters, &filters);
+    const uint64_t numbers[] = {(uint64_t)info.room, value_memory(value), filters, keys};
+    if (field < INFO_FIELDS - 1) reply_whole(ctx, numbers[field]);
+    else if (strcmp(info.name, "growing") != 0) RedisModule_ReplyWithNull(ctx);
+    else RedisModule_ReplyWithLongLong(ctx, 1); /* parts are alike */
+}
+
+static void reply_info(RedisModuleCtx *ctx, const weir_value *value) {
+    RedisModule_ReplyWithMap(ctx, INFO_FIELDS);
+    for (size_t i = 0; i < INFO_FIELDS; i++) {
+        RedisModule_ReplyWithSimpleString(ctx, info_fields[i].name);
+        reply_info_value(ctx, value, i);
+    }
+}
+
+COMMAND(bf_info) {
+    key_handle handle;
+    size_t field = 0;
+    if (argc > 3) return RedisModule_WrongArity(ctx);
+    while (argc == 3 && field < INFO_FIELDS && !word_is(argv[2], info_fields[field].option))
+        field++;
+    if (field == INFO_FIELDS) return reply_error(ctx, "ERR Invalid information value");
+    key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
+    if (state == KEY_ABSENT) reply_error(ctx, "ERR not found");
+    if (state == KEY_FOUND && argc == 2) reply_info(ctx, handle.value);
+    if (state == KEY_FOUND && argc == 3) {
+        RedisModule_ReplyWithArray(ctx, 1);
+        reply_info_value(ctx, handle.value, field);
+    }
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+/* --- in chunks: a chunk's iterator says where it ends, and whether it is the last
+ * ------------------- */
+
+enum { DUMP_CHUNK = 16 << 20 };
+#define DUMP_LAST (UINT64_C(1) << 39) /* above every offset, below the number of the copy */
+#define DUMP_MASK ((UINT64_C(1) << 40) - 1)
+
+COMMAND(bf_scandump) {
+    (void)argc;
+    key_handle handle;
+    uint64_t iterator;
+    if (!whole_of(argv[2], &iterator))
+        return reply_error(ctx, "ERR Second argument must be numeric");
+    key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
+    if (state == KEY_ABSENT) reply_error(ctx, "ERR not found");
+    if (state == KEY_FOUND) dump_chunk(ctx, argv[1], handle.value, iterator, DUMP_CHUNK, DUMP_LAST);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
+
+static void load_last(RedisModuleCtx *ctx, RedisModuleString **argv, key_handle *handle,
+                      uint64_t begin) {
+    char epoch[EPOCH_SIZE];
+    weir_value *value = import_end(ctx, argv[1], handle, VALUE_FILTER);
+    if (!value) return;
+    value->epoch = value_draw_epoch();
+    snprintf(epoch, sizeof epoch, "%016" PRIx64, value->epoch);
+    RedisModule_Replicate(ctx, "WEIR.IMPORT", "slsccc", argv[1], (long long)begin, argv[3], "LAST",
+                          "EPOCH", epoch);
+    RedisModule_ReplyWithSimpleString(ctx, "OK");
+}
+
+/* A filter that is there gives way to the first chunk. */
+static bool make_way(RedisModuleCtx *ctx, RedisModuleString *name) {
+    key_handle handle;
+    key_state state = key_open(ctx, name, VALUE_FILTER | VALUE_IMPORT,
+                               REDISMODULE_READ | REDISMODULE_WRITE, &handle);
+    if (state == KEY_FOUND && handle.value->kind == VALUE_FILTER) {
+        RedisModule_DeleteKey(handle.key);
+        RedisModule_Replicate(ctx, "DEL", "s", name);
+    }
+    key_close(&handle);
+    return state != KEY_REFUSED;
+}
+
+COMMAND(bf_loadchunk) {
+    (void)argc;
+    key_handle handle = {0};
+    uint64_t iterator;
+    size_t length;
+    if (!whole_of(argv[2], &iterator))
+        return reply_error(ctx, "ERR Second argument must be numeric");
+    text_of(argv[3], &length);
+    bool last = iterator & DUMP_LAST;
+    uint64_t end = iterator & DUMP_MASK & ~DUMP_LAST;
+    if (end < length) return reply_error(ctx, "ERR received bad data");
+    if (end == length && !make_way(ctx, argv[1])) return REDISMODULE_OK;
+    weir_value *import = import_at(ctx, argv[1], end - length, &handle);
+    if (import && import_chunk(ctx, import, argv[3])) {
+        if (last) {
+            load_last(ctx, argv, &handle, end - length);
+        } else {
+            RedisModule_Replicate(ctx, "WEIR.IMPORT", "sls", argv[1], (long long)(end - length),
+                                  argv[3]);
+            RedisModule_ReplyWithSimpleString(ctx, "OK");
+        }
+    }
+    key_close(&handle);
+    return REDISMODULE_OK;
+}

@@ -1,0 +1,186 @@
+/* recent_whole.c - the filter `recent` as a whole: described, merged, checked and foreseen. */
+#include <math.h>
+#include <string.h>
+
+#include "filter/recent/recent_convert.h"
+#include "filter/recent/recent_filter.h"
+#include "filter/recent/recent_shared.h"
+#include "filter/recent/recent_theory.h"
+
+/* ---- merging ---- */
+
+/* Nothing was lost so far, and every line can still tell what it holds. */
+static bool holds_all(const recent_filter *f) {
+    return !f->state.books.forgotten && f->state.books.in_form[SHARED] == f->lines;
+}
+
+weir_status weir__recent_merge(weir_filter *into, const weir_filter *from, weir_error *err) {
+    recent_filter *f = (recent_filter *)into;
+    const recent_filter *g = (const recent_filter *)from;
+    line_content both;
+    if (f->base.windowed)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
+                          "cannot merge 'recent' filters with a window: their clocks differ");
+    bool fits = holds_all(f) && holds_all(g);
+    for (uint64_t i = 0; i < f->lines && fits; i++)
+        fits = weir__recent_unite(&f->shape, into->cells + i * LINE_BYTES,
+                                  from->cells + i * LINE_BYTES, &both);
+    if (!fits)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
+                          "cannot merge 'recent' filters that do not hold all their keys; give "
+                          "them more memory");
+    for (uint64_t i = 0; i < f->lines; i++) {
+        uint8_t *line = into->cells + i * LINE_BYTES;
+        unsigned had = weir__recent_entries(&f->shape, line);
+        weir__recent_unite(&f->shape, line, from->cells + i * LINE_BYTES, &both);
+        /* which can be paid for: up to `fair` it is set aside */
+        pay(f, f->shape.shared.cost[had], f->shape.shared.cost[both.count]);
+        f->state.books.held += both.count - had;
+        weir__recent_write(&f->shape, line, SHARED, &both);
+    }
+    return WEIR_OK;
+}
+
+/* ---- looking inside ---- */
+
+/* Entries that the lines have room for, in the forms that they are in. */
+static double places(const recent_filter *f) {
+    const unsigned in_line[FORMS] = {f->shape.shared.fair, f->shape.clock.usual,
+                                     f->shape.spread.most};
+    double sum = 0;
+    for (unsigned form = 0; form < FORMS; form++)
+        sum += (double)f->state.books.in_form[form] * in_line[form];
+    return sum;
+}
+
+void weir__recent_info(const weir_filter *base, weir_filter_info *info) {
+    const recent_filter *f = (const recent_filter *)base;
+    if (f->base.windowed) {
+        const window_plan *plan = &f->window;
+        weir__info_window(info, &base->values[RECENT_WINDOW], weir__opt_whole(base, RECENT_RENEW));
+        info->fill = (double)f->state.window.held / ((double)f->lines * plan->groups * plan->slots);
+        info->fpr_now = weir__window_fpr(plan, &f->state.window);
+        info->overfull = f->state.window.forgotten > 0;
+        return;
+    }
+    info->room = places(f);
+    double fill = (double)f->state.books.held / places(f);
+    info->fill = fill < 1 ? fill : 1;
+    info->fpr_now =
+        (double)f->state.books.spent / ((double)f->lines * (double)COST_ONE) * info->fpr_bound;
+    info->overfull = f->state.books.forgotten > 0;
+}
+
+static void window_details(const recent_filter *f, weir_detail_fn *each, void *context) {
+    const window_plan *plan = &f->window;
+    weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
+    weir__detail(each, context, "slots", "entries that a line can hold", "%u",
+                 plan->groups * plan->slots);
+    weir__detail(each, context, "held", "entries in all, some of them past their time", "%llu",
+                 (unsigned long long)f->state.window.held);
+    weir__detail(each, context, "forgotten", "entries that had to go before their time", "%llu",
+                 (unsigned long long)f->state.window.forgotten);
+    weir__detail(each, context, "tick", "the grain of ages, in records or nanoseconds", "%llu",
+                 (unsigned long long)plan->tick);
+    weir__detail(each, context, "ticks", "an entry is good for so many", "%u", plan->ticks);
+}
+
+void weir__recent_details(const weir_filter *base, weir_detail_fn *each, void *context) {
+    const recent_filter *f = (const recent_filter *)base;
+    if (f->base.windowed) {
+        window_details(f, each, context);
+        return;
+    }
+    recent_stream stream = weir__recent_describe(f);
+    weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
+    weir__detail(each, context, "held", "keys remembered", "%llu",
+                 (unsigned long long)f->state.books.held);
+    weir__detail(each, context, "room", "keys that can be remembered", "%.0f", places(f));
+    weir__detail(each, context, "forgotten", "keys that had to go", "%llu",
+                 (unsigned long long)f->state.books.forgotten);
+    weir__detail(each, context, "crowding",
+                 "distinct keys so far for each place of the shared form", "%.2f", stream.crowd);
+    weir__detail(each, context, "hits_per_key", "for each key that was hit, in watched lines",
+                 "%.2f", stream.again);
+    weir__detail(each, context, "skew",
+                 "how much likelier a key that was hit comes again; 0: unknown", "%.2f",
+                 stream.skew);
+    weir__detail(each, context, "freshness",
+                 "1: what came last is hit; -1: what came first; 0: any, or unknown", "%.2f",
+                 stream.freshness);
+    weir__detail(each, context, "policy", "how full lines choose who goes", "%s",
+                 weir__recent_policies[f->state.policy]);
+    weir__detail(each, context, "shared_lines", "share of the lines in the shared form", "%.4f",
+                 (double)f->state.books.in_form[SHARED] / (double)f->lines);
+    weir__detail(each, context, "clocked_lines", "share of the lines in the clocked form", "%.4f",
+                 (double)f->state.books.in_form[CLOCKED] / (double)f->lines);
+    weir__detail(each, context, "spread_lines", "share of the lines in the spread form", "%.4f",
+                 (double)f->state.books.in_form[SPREAD] / (double)f->lines);
+}
+
+/* ---- checking what was loaded ---- */
+
+static const char disagreement[] = "the lines do not agree with the counts";
+
+static weir_status check_window(const recent_filter *f, weir_error *err) {
+    uint64_t held = weir__window_held(f->base.cells, &f->window);
+    const window_state *state = &f->state.window;
+    if (held == state->held && state->sweep < f->lines && state->swept <= f->window.quota)
+        return WEIR_OK;
+    return weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
+}
+
+/* The lines against their books. */
+static weir_status check_lines(const recent_filter *f, weir_error *err) {
+    const line_books *books = &f->state.books;
+    line_books found = {.forgotten = books->forgotten};
+    uint64_t beyond = 0, fair = f->shape.fair, all = f->lines * (COST_ONE - fair);
+    for (uint64_t i = 0; i < f->lines; i++) {
+        const uint8_t *line = f->base.cells + i * LINE_BYTES;
+        if (!weir__recent_is_sound(&f->shape, line))
+            return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)(i * LINE_BYTES),
+                              "line %llu of the filter is not in any form", (unsigned long long)i);
+        uint64_t cost = weir__recent_cost(&f->shape, line);
+        found.spent += cost, found.held += weir__recent_entries(&f->shape, line);
+        found.in_form[form_of(&f->shape, read_code(line, &f->shape))]++;
+        beyond += cost > fair ? cost - fair : 0;
+    }
+    found.pool = all - beyond;
+    return beyond <= all && memcmp(&found, books, sizeof found) == 0
+               ? WEIR_OK
+               : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
+}
+
+weir_status weir__recent_check(const weir_filter *base, weir_error *err) {
+    const recent_filter *f = (const recent_filter *)base;
+    if (f->state.layout != LAYOUT)
+        return weir__fail(err, WEIR_ERR_VERSION, -1,
+                          "its lines are written in another way than this version writes them; "
+                          "make it again");
+    if (f->base.windowed) return check_window(f, err);
+    weir_status status = check_lines(f, err);
+    if (status != WEIR_OK) return status;
+    bool sound = f->state.policy < POLICIES &&
+                 form_is_possible(&f->shape, weir__recent_ways[f->state.policy].form) &&
+                 f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST;
+    return sound ? WEIR_OK : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
+}
+
+/* The best of what there are formulas for; recent_theory.c has them. */
+void weir__recent_expect(const weir_filter *base, const weir_stream_model *model,
+                         weir_expectation *expectation) {
+    const recent_filter *f = (const recent_filter *)base;
+    double eps = weir__opt_rate(base, WEIR__OPT_FPR), lines = (double)f->lines;
+    const shared_form *shared = &f->shape.shared;
+    bool exact = model->distinct <= lines * shared->flat / 2;
+    expectation->fpr = exact && !f->base.windowed ? 0 : eps;
+    if (f->base.windowed) {
+        weir__recent_way way = {lines * f->window.groups, f->window.slots, 1};
+        expectation->fnr = weir__recent_lru_fnr(&way, eps, model);
+        return;
+    }
+    weir__recent_way line = {lines, shared->fair, 1};
+    double fnr = fmin(weir__recent_lru_fnr(&line, eps, model),
+                      weir__recent_random_fnr(lines * shared->fair, eps, model));
+    expectation->fnr = fnr;
+}

@@ -26,6 +26,13 @@ bool lab_case_applies(const lab_case *c, bool full) {
     return c->when == LAB_ALWAYS || (c->when == LAB_FULL_ONLY) == full;
 }
 
+/* The name of a real stream is no spec. */
+bool lab_reads_real(const lab_experiment *experiment) {
+    for (const lab_case *c = experiment->cases; c->label; c++)
+        if (c->stream && !strchr(c->stream, ':')) return true;
+    return false;
+}
+
 size_t lab_column_count(const lab_experiment *experiment) {
     size_t count = 0;
     while (experiment->columns[count].name) count++;

@@ -78,4 +78,7 @@ double lab_half_interval(double sd, unsigned seeds);
 
 bool lab_case_applies(const lab_case *c, bool full);
 
+/* Some of its cases are about real streams. */
+bool lab_reads_real(const lab_experiment *experiment);
+
 #endif

@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "lab_error.h"
+#include "lab_result.h"
 #include "lab_room.h"
+#include "lab_stream.h"
 
 enum { MOST_JOBS = 256, WATCH_MS = 100 };
 #define MEMORY_SHARE 0.9 /* of what is free may be taken */
@@ -340,7 +342,8 @@ static weir_status conclude(const lab_session *s, const lab_book *book, const la
     if (status || !result) return status;
     lab_judgement j = lab_result_judge(result);
     lab_verdict expected = s->full ? e->full_expected : e->quick_expected;
-    bool whole = lab_result_whole(result, 1), worse = whole && j.verdict < expected;
+    bool samples = lab_data_sampled() && lab_reads_real(e);
+    bool whole = lab_result_whole(result, 1), worse = whole && j.verdict < expected && !samples;
     outcome->worse += worse;
     if (json) {
         fputs(outcome->experiments++ ? ",\n" : "", out);
@@ -348,10 +351,10 @@ static weir_status conclude(const lab_session *s, const lab_book *book, const la
     } else {
         char numbers[48] = "";
         if (j.numbers) snprintf(numbers, sizeof numbers, "%u/%u numbers ", j.within, j.numbers);
-        fprintf(out, "%-20s %-11s %s%u/%u claims in %.1fs%s%s%s\n", e->name,
+        fprintf(out, "%-20s %-11s %s%u/%u claims in %.1fs%s%s%s%s\n", e->name,
                 lab_verdict_text(j.verdict), numbers, j.held, j.claims, result->seconds,
-                whole ? "" : "; cases are missing", worse ? "; worse than expected: " : "",
-                worse ? lab_verdict_text(expected) : "");
+                samples ? "; on samples" : "", whole ? "" : "; cases are missing",
+                worse ? "; worse than expected: " : "", worse ? lab_verdict_text(expected) : "");
         outcome->experiments++;
     }
     status = lab_write_result(s, result, draw, err);

@@ -82,6 +82,9 @@ const char *lab_stream_real_name(size_t i);
  * above that of the program. WEIR_ERR_IO if there is no such folder. */
 weir_status lab_data_path(char *path, size_t size, const char *file, weir_error *err);
 
+/* They are the bundled samples: the beginnings of some of them. */
+bool lab_data_sampled(void);
+
 /* Read a whole stream into one array; the caller frees it. */
 weir_status lab_stream_collect(uint64_t **ids, size_t *count, const char *spec, uint64_t seed,
                                weir_error *err);

@@ -166,6 +166,14 @@ if [[ -e $above/shared/data ]]; then skip moved "there is $above/shared/data"
 else
   (unset WEIR_DATA; moved/bin/weir lab stream weblog >out 2>err); is moved-code 2 $?
   is moved-said "weir: lab: the real streams are not here; let WEIR_DATA name their folder" "$(cat err)"
+  # in a plain checkout the bundled samples stand in for them, and what came of them says so
+  mkdir -p moved/lab; cp -r "$root/lab/samples" moved/lab/
+  is samples-found 12000 "$(unset WEIR_DATA; moved/bin/weir lab stream weblog | wc -l)"
+  (unset WEIR_DATA; moved/bin/weir lab run --out s --jobs 1 slices-fig-12c ibf-table-1 >out 2>err); is samples-code 0 $?
+  is samples-said "; on samples" "$(grep -o '^slices-fig-12c.*' out | grep -o '; on samples')"
+  is samples-missing yes "$(grep -q 'ibf-table-1.* is left out: cannot read .*block_trace' err && echo yes)"
+  (unset WEIR_DATA; moved/bin/weir lab run --out s --jobs 1 slices-fig-12c 2>&1 >out | tail -1 | grep -o '4 of 4 units') >said
+  is samples-kept "4 of 4 units" "$(cat said)"
 fi
 mkdir -p moved/shared/data; printf 'a\nb\n' | zstd -q >moved/shared/data/repo_urls.txt.zst
 is moved-finds 2 "$(unset WEIR_DATA; moved/bin/weir lab stream repo_urls | wc -l)"

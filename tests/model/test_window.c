@@ -229,7 +229,10 @@ static void verdicts_are_those_of_the_twin(void **state) {
 /* The last time that a key was called new, in a table of all keys. */
 static void window_is_exact(const char *spec, uint64_t keys) {
     weir_filter *f = make_filter(spec);
-    const uint64_t length = weir__opt_whole(f, LENGTH), domain = 2 * length;
+    const bool timers = strncmp(spec, "recent", 6) != 0;
+    const uint64_t length = timers ? weir__opt_whole(f, LENGTH)
+                                   : strtoull(strstr(spec, "window=") + 7, NULL, 10),
+                   domain = 2 * length;
     uint64_t *last = calloc(domain, sizeof *last), seen = 0;
     for (uint64_t i = 1; i <= keys; i++) {
         uint64_t key = test_word(4, i) % domain;
@@ -241,7 +244,7 @@ static void window_is_exact(const char *spec, uint64_t keys) {
         seen += known;
     }
     assert_true(seen > keys / 10);
-    assert_true(detail(f, "cut") == 0);
+    assert_true(detail(f, timers ? "cut" : "forgotten") == 0);
     free(last);
     weir_filter_free(f);
 }
@@ -271,6 +274,11 @@ static void windows_are_exact_while_they_fit(void **state) {
     window_is_exact("window:memory=1M,seed=2,length=1000", 100000);
     window_is_exact("window:memory=16M,seed=1,length=1000,renew=no", 100000);
     window_is_exact("window:memory=64M,seed=1,length=65535,tick=1", 300000);
+    window_is_exact("recent:memory=1M,seed=1,window=40", 100000);
+    window_is_exact("recent:memory=1M,seed=1,window=100", 100000);
+    window_is_exact("recent:memory=1M,seed=2,window=1000", 300000);
+    window_is_exact("recent:memory=16M,seed=3,window=1000,fpr=0.0000001%", 300000);
+    window_is_exact("recent:memory=16M,seed=1,window=65536", 300000);
     weir_filter *f = make_filter("window:memory=64M,seed=1,length=65536,tick=1");
     weir_filter_free(f);
     clock_is_exact("window:memory=1M,seed=1,length=1us,tick=1ns");

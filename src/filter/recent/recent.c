@@ -87,13 +87,14 @@ const recent_way weir__recent_ways[POLICIES] = {
 
 /* ---- making one ---- */
 
-/* A window of so many records never has more keys than that: room for four times as
- * many leaves nothing to wish for, and more would only have to be swept. */
+/* A window of so many records never has more keys than that: with room for 32 times as many a
+ * group of eight slots hardly ever gets a ninth key (with four times as many one in 4,000 did,
+ * whatever the memory), and more would only have to be swept. */
 static void plan_window(recent_filter *f, double eps) {
     const weir__value *window = &f->base.values[RECENT_WINDOW];
     bool renew = weir__opt_whole(&f->base, RECENT_RENEW) == 1;
     weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
-    uint64_t enough = 16 + 4 * (window->whole / (f->window.groups * f->window.slots));
+    uint64_t enough = 16 + 32 * (window->whole / (f->window.groups * f->window.slots));
     if (window->is_time || f->lines <= enough) return;
     f->lines = enough;
     weir__window_plan(&f->window, f->lines, eps, window->whole, renew);

@@ -11,7 +11,8 @@
 
 typedef struct {
     uint64_t lines;
-    uint64_t tick;   /* records or nanoseconds */
+    uint64_t tick;               /* records or nanoseconds */
+    unsigned stamp_bits, stamps; /* of a stamp; stamps there are, S */
     unsigned ticks;  /* an entry is good for so many ticks, the one it came in included */
     unsigned groups; /* in a line */
     unsigned slots;  /* in a group */

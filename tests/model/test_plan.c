@@ -35,6 +35,7 @@ static const struct {
 enum { STREAMS = sizeof streams / sizeof *streams };
 
 typedef struct {
+    const char *name;
     uint64_t *hashes;
     size_t count;
     lab_truth *truth;
@@ -50,6 +51,7 @@ static bool open_stream(stream *s, size_t which) {
     for (size_t i = 0; i < s->count; i++) s->hashes[i] = weir__mix64(s->hashes[i] + 99);
     s->truth = lab_truth_new(s->hashes, s->count);
     assert_non_null(s->truth);
+    s->name = streams[which].name;
     return true;
 }
 
@@ -70,14 +72,39 @@ static weir_profile *profile_of(const stream *s, double part, uint64_t memory,
     return p;
 }
 
+/* Filters that ran over a whole stream: the same one over the same stream does the same again. */
+static struct {
+    const char *stream;
+    char spec[256];
+    lab_trial trial;
+} trials_run[2048];
+static size_t trial_count;
+
+static const lab_trial *known_trial(const stream *s, const char *spec) {
+    for (size_t i = 0; i < trial_count; i++)
+        if (trials_run[i].stream == s->name && strcmp(trials_run[i].spec, spec) == 0)
+            return &trials_run[i].trial;
+    return NULL;
+}
+
+static void keep_trial(const stream *s, const char *spec, const lab_trial *trial) {
+    if (trial_count == sizeof trials_run / sizeof *trials_run) return;
+    trials_run[trial_count].stream = s->name;
+    strcpy(trials_run[trial_count].spec, spec);
+    trials_run[trial_count++].trial = *trial;
+}
+
 static lab_trial run_choice(const stream *s, const weir_plan_question *q,
                             const weir_plan_choice *c) {
     char spec[256];
     lab_trial trial;
     snprintf(spec, sizeof spec, "%s:memory=%llu,fpr=%g,seed=4711%s%s", c->kind->name,
              (unsigned long long)q->memory, q->fpr, c->options[0] ? "," : "", c->options);
+    const lab_trial *known = known_trial(s, spec);
+    if (known) return *known;
     lab_trial_run(&trial, s->truth, s->hashes, spec, q->fpr);
     if (!trial.made) fail_msg("%s: %s", spec, trial.why);
+    keep_trial(s, spec, &trial);
     return trial;
 }
 

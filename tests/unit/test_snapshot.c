@@ -110,7 +110,19 @@ static size_t next_byte(size_t i, size_t length) {
     return i + (length >= 8192 ? 211 : test_slowness() > 1 ? 61 : 1);
 }
 
-/* The bytes of a file with all kinds of parts, changed in two ways, and its
+/* These bytes are read, as a file now and then and else from memory: never a success. */
+static void expect_refused(const uint8_t *bytes, size_t length, bool as_file, const char *path) {
+    weir_snapshot *back;
+    weir_error err = {0};
+    if (as_file) write_whole(path, bytes, length);
+    weir_status status = as_file ? weir_snapshot_read(&back, path, &err)
+                                 : weir_snapshot_read_bytes(&back, bytes, length, NULL, &err);
+    if (status == WEIR_OK) fail_msg("a damaged snapshot of %zu bytes was read", length);
+    assert_null(back);
+    assert_true(err.message[0] != 0);
+}
+
+/* The bytes of a snapshot with all kinds of parts, changed in two ways, and its
  * lengths: never a crash, never a success. */
 static void no_damaged_file_is_accepted(void **state) {
     (void)state;
@@ -139,18 +151,12 @@ static void no_damaged_file_is_accepted(void **state) {
             static const uint8_t flips[] = {0x01, 0xff};
             for (int f = 0; f < 2; f++) {
                 bytes[i] ^= flips[f];
-                write_whole(path, bytes, length);
-                weir_status status = weir_snapshot_read(&back, path, &err);
+                expect_refused(bytes, length, i % 16 == 0, path);
                 bytes[i] ^= flips[f];
-                if (status == WEIR_OK) fail_msg("a changed byte %zu went unnoticed", i);
-                assert_null(back);
-                assert_true(err.message[0] != 0);
             }
         }
-        for (size_t cut = 0; cut < length; cut = next_byte(cut, length)) {
-            write_whole(path, bytes, cut);
-            assert_int_not_equal(weir_snapshot_read(&back, path, &err), WEIR_OK);
-        }
+        for (size_t cut = 0; cut < length; cut = next_byte(cut, length))
+            expect_refused(bytes, cut, cut % 16 == 0, path);
         write_whole(path, bytes, length + 1);
         assert_int_equal(weir_snapshot_read(&back, path, &err), WEIR_ERR_CORRUPT);
         write_whole(path, bytes, length);

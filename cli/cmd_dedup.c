@@ -12,6 +12,7 @@
 #include "dedup.h"
 #include "opts.h"
 #include "report.h"
+#include "run_output.h"
 #include "values.h"
 
 enum {
@@ -33,13 +34,17 @@ enum {
     D_AUDIT,
     D_LOSE,
     D_STATS,
-    D_EXIT_CODE
+    D_EXIT_CODE,
+    D_FROM,
+    D_TO,
+    D_UNTIL_END
 };
 
 #define EMIT_NAMES "new|seen|all|verdicts|once|repeated|counts"
 #define MEMORY_STANDARD "256M"
 
 #define G_OUTPUT "Output"
+#define G_STREAMS "Streams"
 #define G_FILTER "Filter"
 #define G_WINDOW "Window"
 #define G_STATE "State"
@@ -78,6 +83,26 @@ static const opt_entry dedup_table[] = {
     {D_COMPRESS, "compress", 0, OPT_VALUE, "HOW", "none|gzip|zstd", "by the name", G_OUTPUT, false,
      "Compress the output: `none`, `gzip` or `zstd`.",
      "Without it `--output` decides: a name that ends with .gz or .zst is compressed so."},
+
+    {D_FROM, "from", 0, OPT_VALUE, "URL", NULL, NULL, G_STREAMS, true,
+     "Read messages of a broker's stream (`--to` writes them).",
+     "= redis://HOST/STREAM?group=G\na stream of Redis or Valkey, by a consumer group; also "
+     "`rediss://` and `unix:/PATH?name=STREAM`\n\n"
+     "= nats://HOST/STREAM?group=G\na stream of NATS JetStream, by a durable consumer\n\n"
+     "= kafka://HOST/TOPIC?group=G\na topic of Kafka, by a consumer group\n\n"
+     "Each message is a record; `--format` says how to find a key in it. A message is acknowledged "
+     "when what came of it is written and, with `--state`, saved, so none is lost by a crash. "
+     "The run waits for more until it is stopped by a signal, or see `--until-end`. "
+     "docs/streams.md has the parameters and what is promised."},
+    {D_TO, "to", 0, OPT_VALUE, "URL", NULL, NULL, G_STREAMS, false,
+     "Write records as messages to a broker's stream.",
+     "URLs as for `--from`, without a group; of NATS the name is a subject. With `--state` each "
+     "message carries a mark, by which a run that was killed knows what it has sent: no record is "
+     "lost and none sent twice."},
+    {D_UNTIL_END, "until-end", 0, OPT_FLAG, NULL, NULL, NULL, G_STREAMS, false,
+     "With --from: end when the stream has nothing more.",
+     "Messages that another consumer of the group has, or had when it was killed, are waited "
+     "for."},
 
     {D_MEMORY, "memory", 'm', OPT_VALUE, "SIZE", NULL, MEMORY_STANDARD, G_FILTER, true,
      "The most memory that the filter may use.",
@@ -215,6 +240,15 @@ static int set_running(dedup_settings *s, int id, const char *value) {
     case D_STATE:
         s->state = value_path(value);
         break;
+    case D_FROM:
+        s->source = value;
+        break;
+    case D_TO:
+        s->sink = value;
+        break;
+    case D_UNTIL_END:
+        s->until_end = true;
+        break;
     case D_SAVE_EVERY:
         return value_span("--save-every", value, 1000000, &s->save_every);
     case D_INCOMPLETE:
@@ -302,6 +336,28 @@ static int resolve_times(dedup_settings *s, const dedup_words *w) {
     return EXIT_DONE;
 }
 
+/* What goes with brokers, and what does not. */
+static int check_streams(const dedup_settings *s, int operands) {
+    if (s->source && operands) return cli_error("--from reads a stream; leave out the files");
+    if (s->until_end && !s->source) return cli_error("--until-end goes with --from");
+    if (s->sink && s->output) return cli_error("--to and --output exclude each other");
+    if (s->sink && s->compression_given) return cli_error("--compress goes with --output");
+    if (s->sink && s->emit != EMIT_NEW && s->emit != EMIT_SEEN)
+        return cli_error("--to takes --emit new or seen: messages are sent as they are");
+    if (s->at.url && (s->source || s->sink))
+        return cli_error("--at does not go with --from and --to: what servers were told would be "
+                         "held back when it comes again after a crash");
+    if (s->source && dedup_needs_all(s))
+        return cli_error(
+            "--from goes with --emit new, seen, all and verdicts: what is known only at "
+            "the end is not known of a stream");
+    if (s->source && !s->state && run_output_is_file(s->output))
+        return cli_error("--from and --output need --state FILE: messages are acknowledged when "
+                         "the file is saved, and a run that is stopped must know how far it has "
+                         "come");
+    return EXIT_DONE;
+}
+
 static int check_together(const dedup_settings *s) {
     if (s->at.url && s->state)
         return cli_error("--state does not go with --at: what is known stays on the servers");
@@ -313,7 +369,8 @@ static int check_together(const dedup_settings *s) {
     if (s->resume && !s->state) return cli_error("--resume needs --state FILE to continue from");
     if (s->save_every && !s->state && !s->from.metrics)
         return cli_error("--save-every goes with --state FILE or --metrics FILE");
-    if (s->resume && !s->output) return cli_error("--resume needs --output FILE to continue");
+    if (s->resume && !s->output && !s->sink)
+        return cli_error("--resume needs --output FILE to continue");
     if (s->state && s->output && strcmp(s->state, s->output) == 0)
         return cli_error("--state and --output are the same file '%s'", s->state);
     return EXIT_DONE;
@@ -381,6 +438,7 @@ static int run_dedup(int argc, char **argv) {
     }
     int code = resolve(&s, &words);
     if (s.output && !s.compression_given) s.compression = stream_compression_of(s.output);
+    if (code == EXIT_DONE) code = check_streams(&s, parser.operands);
     if (code == EXIT_DONE) code = reading_resolve(&s.from, parser.operands, argv);
     if (code != EXIT_DONE) return code;
     return dedup_needs_all(&s) ? dedup_choose(&s) : dedup_run(&s);

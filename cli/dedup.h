@@ -6,6 +6,7 @@
  *   dedup_choose.c what can be chosen only when all was read: --keep last, --emit once ...
  *   run_note.c     the note in the state file: how far a run has come
  *   run_output.c   the output file, whole or as it was
+ *   run_streams.c  brokers as source and sink
  *   state_lock.c   one run at a time on a state file
  */
 #ifndef WEIR_DEDUP_H
@@ -34,6 +35,9 @@ typedef enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats_form;
 
 typedef struct {
     reading from; /* the input, and how it is read */
+
+    const char *source, *sink; /* URLs of brokers' streams, or NULL */
+    bool until_end;            /* end when the source has nothing more */
 
     char spec[SPEC_SIZE]; /* of the filter, all options folded in */
     const char *filter;   /* --filter as given, or NULL */

@@ -18,9 +18,12 @@
 #include "engine.h"
 #include "report.h"
 #include "run_note.h"
+#include "run_streams.h"
 #include "stopping.h"
 
 #define AUDIT_MEMORY (4u << 20) /* bytes, the most that the sample takes */
+
+enum { LOOK_MS = 1000 }; /* between looks at whether messages must be settled */
 
 typedef struct {
     const dedup_settings *settings; /* `own` */
@@ -31,8 +34,11 @@ typedef struct {
     weir_audit *audit;
     run_output output;
     run_files files;
+    run_streams streams;
+    bool recovering; /* reading back what the sink got after the last save */
     run_point point; /* how far it has come */
     bool resumed;
+    uint64_t recovered;      /* records that the sink had got after the last save */
     uint64_t written_before; /* records that the run that is resumed let through */
     bool arrival_times;      /* the window is a duration, and there is no --time */
     bool remote_failed;      /* for good; its message has been printed */
@@ -131,8 +137,23 @@ static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts)
     return ENGINE_GO_ON;
 }
 
+/* Records that were sent before the run was resumed were new then; by now their keys are seen. */
+static stream_status send(dedup *d, const stream_batch *b, stream_error *err) {
+    bool seen = d->settings->emit == EMIT_SEEN;
+    uint64_t again = 0;
+    stream_status status = run_streams_send(&d->streams, b, d->files.list[b->after.file].inode,
+                                            d->verdicts, seen, &again, err);
+    if (!seen && again <= d->point.counts.seen) {
+        d->point.counts.seen -= again;
+        d->point.counts.new_records += again;
+    }
+    return status;
+}
+
 static stream_status emit(dedup *d, const stream_batch *b, const uint64_t *drop,
                           stream_error *err) {
+    if (d->recovering) return STREAM_OK;
+    if (d->streams.sink) return send(d, b, err);
     switch (d->settings->emit) {
     case EMIT_NEW:
         return stream_write_records(d->output.writer, b, d->verdicts, false, err);
@@ -206,22 +227,37 @@ static engine_outcome take_batch(void *context, const stream_batch *whole) {
     if (!s->whole) spread_verdicts(d);
     stream_status status = b.count ? emit(d, &b, s->whole ? NULL : d->drop, &err) : STREAM_OK;
     if (status != STREAM_OK) return engine_fail(&d->engine, status, &err);
-    if (b.count < whole->count) return engine_refuse(&d->engine, whole);
-    run_files_reach(&d->files, &whole->after, whole->open_end);
+    if (b.count < whole->count) {
+        d->streams.taken_part = true;
+        d->streams.taken = b.count;
+        return engine_refuse(&d->engine, whole);
+    }
+    if (!d->recovering) run_files_reach(&d->files, &whole->after, whole->open_end);
     return ENGINE_GO_ON;
 }
 
 static engine_outcome flush(void *context) {
     dedup *d = context;
     stream_error err;
-    stream_status status = stream_writer_flush(d->output.writer, &err);
+    stream_status status = d->streams.sink ? run_streams_flush(&d->streams, &err)
+                                           : stream_writer_flush(d->output.writer, &err);
     return status == STREAM_OK ? ENGINE_GO_ON : engine_fail(&d->engine, status, &err);
 }
 
 static engine_outcome look(void *context, int64_t now) {
     dedup *d = context;
     dedup_watch_look(&d->watch, d->filter, &d->point.counts, now);
-    return ENGINE_GO_ON;
+    if (!d->streams.source && !d->streams.sink) return ENGINE_GO_ON;
+    /* what has no state is settled when it is written */
+    if (d->streams.source && !d->settings->state && !d->streams.sink) {
+        engine_outcome so_far = flush(d);
+        if (so_far != ENGINE_GO_ON) return so_far;
+    }
+    stream_error err;
+    bool save_now = false;
+    stream_status status = run_streams_look(&d->streams, now, d->engine.idle, &save_now, &err);
+    d->engine.save_now |= save_now;
+    return status == STREAM_OK ? ENGINE_GO_ON : engine_fail(&d->engine, status, &err);
 }
 
 static void count(void *context, uint64_t *records, uint64_t *seen) {
@@ -232,7 +268,8 @@ static void count(void *context, uint64_t *records, uint64_t *seen) {
 
 /* --- saving -------------------------------------------------------------------------- */
 
-static weir_status write_snapshot(dedup *d, const char *note, size_t length, weir_error *err) {
+static weir_status write_snapshot(dedup *d, const char *note, size_t length, const char *streams,
+                                  weir_error *err) {
     weir_snapshot *snapshot;
     weir_status status = weir_snapshot_new(&snapshot, err);
     if (status != WEIR_OK) return status;
@@ -240,9 +277,22 @@ static weir_status write_snapshot(dedup *d, const char *note, size_t length, wei
     if (status == WEIR_OK && d->audit)
         status = weir_snapshot_put_audit(snapshot, "audit", d->audit, err);
     if (status == WEIR_OK) status = weir_snapshot_put_note(snapshot, "run", note, length, err);
+    if (status == WEIR_OK && streams)
+        status = weir_snapshot_put_note(snapshot, "streams", streams, strlen(streams), err);
     if (status == WEIR_OK) status = weir_snapshot_write(snapshot, d->settings->state, err);
     weir_snapshot_free(snapshot);
     return status;
+}
+
+/* The sink has everything before the state says so. */
+static engine_outcome streams_note(dedup *d, char **note) {
+    stream_error err;
+    size_t length;
+    if (!d->settings->source && !d->settings->sink) return ENGINE_GO_ON;
+    stream_status status = run_streams_flush(&d->streams, &err);
+    if (status == STREAM_OK && !(*note = run_streams_write_note(&d->streams, &length, &err)))
+        status = STREAM_FAILED;
+    return status == STREAM_OK ? ENGINE_GO_ON : engine_fail(&d->engine, status, &err);
 }
 
 static engine_outcome save(void *context, bool complete) {
@@ -252,18 +302,29 @@ static engine_outcome save(void *context, bool complete) {
     d->point.mark = d->output.mark;
     d->point.complete = complete;
     d->point.newest = d->engine.rules.newest;
+    char *streams = NULL;
+    engine_outcome so_far = streams_note(d, &streams);
+    if (so_far != ENGINE_GO_ON) return so_far;
     run_files_mark(&d->files, complete, d->filter);
     char *note = run_note_write(d->settings, &d->files, &d->point, &length);
-    if (!note) return engine_no_memory();
-    weir_status saved = write_snapshot(d, note, length, &err);
+    weir_status saved = note ? write_snapshot(d, note, length, streams, &err) : WEIR_ERR_MEMORY;
+    if (!note) engine_no_memory();
+    else if (saved != WEIR_OK) cli_error("%s", err.message);
     free(note);
-    if (saved == WEIR_OK) return ENGINE_GO_ON;
-    cli_error("%s", err.message);
-    return ENGINE_TROUBLE;
+    free(streams);
+    return saved == WEIR_OK ? ENGINE_GO_ON : ENGINE_TROUBLE;
+}
+
+static engine_outcome saved(void *context) {
+    dedup *d = context;
+    stream_error err;
+    stream_status status = run_streams_settle(&d->streams, &err);
+    return status == STREAM_OK ? ENGINE_GO_ON : engine_fail(&d->engine, status, &err);
 }
 
 static void measure(void *context, FILE *out) {
-    const dedup *d = context;
+    dedup *d = context;
+    run_streams_measure(&d->streams, out);
     report_metrics(out, &d->point.counts, d->filter, d->audit);
 }
 
@@ -271,6 +332,7 @@ static const engine_consumer consumer = {.take = take_batch,
                                          .rest = flush,
                                          .look = look,
                                          .save = save,
+                                         .saved = saved,
                                          .count = count,
                                          .measure = measure};
 
@@ -307,6 +369,10 @@ static int check_filter(const dedup *d) {
 
 static int use_note(dedup *d, const weir_snapshot *snapshot) {
     size_t length;
+    const char *streams = weir_snapshot_note(snapshot, "streams", &length);
+    if (streams && (d->settings->source || d->settings->sink) &&
+        run_streams_use_note(&d->streams, streams, length) != EXIT_DONE)
+        return EXIT_TROUBLE;
     const char *note = weir_snapshot_note(snapshot, "run", &length);
     if (!note) return EXIT_DONE; /* made by the library or by merge: a filter alone */
     switch (run_note_judge(d->settings, d->filter, note, length, &d->point, &d->files)) {
@@ -397,11 +463,53 @@ static int get_filter(dedup *d) {
 /* Files in, file out: a run that can be resumed. */
 static bool all_files(const dedup_settings *s) {
     struct stat now;
-    if (!run_output_is_file(s->output)) return false;
+    if (!s->sink && !run_output_is_file(s->output)) return false;
+    if (s->source) return !s->sink; /* with a sink it goes on by itself */
     for (size_t i = 0; i < s->from.file_count; i++)
         if (!strcmp(s->from.files[i], "-") || stat(s->from.files[i], &now) || !S_ISREG(now.st_mode))
             return false;
     return true;
+}
+
+/* Read back what the sink got after the last save: the filter learns those keys. Where only repeats
+ * are sent their keys are no news to it. */
+static int recover(dedup *d, const stream_options *in) {
+    const stream_batch *batch;
+    stream_error err;
+    stream_status status;
+    int code = engine_open(&d->engine, in, d->files.paths, d->files.count);
+    run_counts before = d->point.counts;
+    engine_outcome so_far = code == EXIT_DONE ? ENGINE_GO_ON : ENGINE_TROUBLE;
+    d->recovering = true;
+    while (so_far == ENGINE_GO_ON && !stopping_signal &&
+           (status = stream_next(d->engine.reader, -1, &batch, &err)) != STREAM_END) {
+        if (status == STREAM_FAILED) so_far = engine_fail(&d->engine, status, &err);
+        if (status == STREAM_BATCH && d->settings->emit == EMIT_NEW) so_far = take_batch(d, batch);
+    }
+    d->recovering = false;
+    stopping_interrupts(NULL);
+    stream_close(d->engine.reader);
+    d->engine.reader = NULL;
+    d->recovered = d->point.counts.records - before.records;
+    if (!d->settings->source) d->point.counts = before; /* these records are read again */
+    return so_far == ENGINE_GO_ON ? EXIT_DONE : EXIT_TROUBLE;
+}
+
+/* A state that knows nothing of this sink is saved before anything is sent there: a crash would
+ * leave records that nobody knows to be ours. */
+static int open_brokers(dedup *d, stream_options *in) {
+    stream_error err;
+    bool tail;
+    if (!d->settings->source && !d->settings->sink) return EXIT_DONE;
+    if (run_streams_open_sink(&d->streams, &tail, &err) != STREAM_OK)
+        return cli_error("%s", err.message);
+    in->feed = &d->streams.feed;
+    if (tail && recover(d, in) != EXIT_DONE) return EXIT_TROUBLE;
+    in->feed = d->settings->source ? &d->streams.feed : NULL;
+    if (!d->settings->source && !d->resumed) broker_ids_release(&d->streams.done);
+    if (run_streams_open_source(&d->streams, &err) != STREAM_OK)
+        return cli_error("%s", err.message);
+    return EXIT_DONE;
 }
 
 static int open_streams(dedup *d) {
@@ -410,12 +518,15 @@ static int open_streams(dedup *d) {
     in.filter = d->filter;
     in.hold_last = s->state && !s->judge_last;
     in.starts = d->files.starts;
-    int code = engine_open(&d->engine, &in, d->files.paths, d->files.count);
+    int code = open_brokers(d, &in);
+    if (code != EXIT_DONE) return code;
+    code = engine_open(&d->engine, &in, d->files.paths, d->files.count);
     if (code != EXIT_DONE) return code;
     d->point.resumable = s->state && all_files(s);
-    if (s->resume && !d->point.resumable)
+    if (s->resume && !d->point.resumable && !(s->source && s->sink))
         return cli_error("--resume reads files and writes a file; pipes and devices cannot be "
                          "continued");
+    if (s->sink) return EXIT_DONE;
     d->engine.output = &d->output;
     return run_output_open(&d->output, s, in.threads > 1, d->resumed ? &d->point.mark : NULL);
 }
@@ -453,7 +564,9 @@ static int begin(dedup *d) {
     d->point.newest = INT64_MIN;
     d->engine.state = d->settings->state;
     d->engine.save_every = d->settings->save_every;
-    int code = get_filter(d);
+    d->engine.wait_most = d->settings->source ? LOOK_MS : 0;
+    int code = run_streams_parse(&d->streams, d->settings);
+    if (code == EXIT_DONE) code = get_filter(d);
     if (code == EXIT_DONE) code = check_importance(d);
     if (code == EXIT_DONE) code = check_producer(d);
     if (code == EXIT_DONE) code = site_losses_check(&d->settings->losses, d->filter);
@@ -463,8 +576,11 @@ static int begin(dedup *d) {
     d->engine.rules.newest = d->point.newest;
     dedup_watch_begin(&d->watch, d->settings, d->filter, &d->point.counts);
     d->written_before = d->point.counts.new_records + d->point.counts.passed;
-    d->engine.on_screen = !d->settings->output && isatty(STDOUT_FILENO);
+    d->engine.on_screen = !d->settings->output && !d->settings->sink && isatty(STDOUT_FILENO);
     engine_start(&d->engine);
+    bool unknown = d->settings->sink && d->settings->state &&
+                   (d->streams.id_is_new || !d->streams.position || d->recovered);
+    if (unknown && engine_save(&d->engine, false) != ENGINE_GO_ON) return EXIT_TROUBLE;
     return EXIT_DONE;
 }
 
@@ -488,6 +604,7 @@ static void print_stats(dedup *d, uint64_t bytes_out) {
 
 static void release(dedup *d) {
     engine_release(&d->engine);
+    run_streams_release(&d->streams);
     if (d->remote) at_end(d->remote);
     else weir_filter_free(d->filter);
     weir_audit_free(d->audit);
@@ -522,15 +639,30 @@ static engine_outcome keep_output(dedup *d, engine_outcome how) {
     return how;
 }
 
+/* Without a state what was written is settled now. A record that is refused ends the run, but those
+ * before it are dealt with. */
+static engine_outcome end_streams(dedup *d, engine_outcome how) {
+    stream_error err;
+    bool ended = how == ENGINE_ALL_READ || how == ENGINE_STOPPED || d->streams.taken_part;
+    bool may = !d->settings->state || d->streams.journal;
+    if ((!d->settings->source && !d->settings->sink) || !ended || !may) return how;
+    engine_outcome so_far = flush(d);
+    if (so_far != ENGINE_GO_ON) return so_far;
+    stream_status status = run_streams_settle(&d->streams, &err);
+    return status == STREAM_OK ? how : engine_fail(&d->engine, status, &err);
+}
+
 /* Read all, then say what a person should know. */
 static engine_outcome run_to_end(dedup *d) {
     uint64_t bytes_out = 0;
     engine_outcome how = engine_run(&d->engine);
     progress_clear();
+    how = end_streams(d, how);
     if (how == ENGINE_ALL_READ) say_held(d);
     if (how == ENGINE_ALL_READ) dedup_watch_end(&d->watch, d->filter, &d->point.counts);
     if (d->remote && how != ENGINE_ALL_READ) how = keep_output(d, how);
     how = engine_conclude(&d->engine, how, &bytes_out);
+    if (d->streams.sink) bytes_out = broker_sink_bytes(d->streams.sink);
     if (how == ENGINE_ALL_READ || how == ENGINE_STOPPED) print_stats(d, bytes_out);
     return how;
 }

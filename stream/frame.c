@@ -86,6 +86,12 @@ static bool resize(stream_block *block, size_t capacity) {
     return true;
 }
 
+bool stream__block_reserve(stream_block *block, size_t bytes) {
+    if (bytes <= block->capacity) return true;
+    block->base = block->end = 0;
+    return resize(block, bytes + bytes / 4);
+}
+
 /* ------------------------------------------------------------------------
  * Failures
  * ------------------------------------------------------------------------ */

@@ -636,6 +636,16 @@ static bool json_keys(stream_keyer *k, stream_block *block, size_t first) {
     return true;
 }
 
+/* Say that a record is bad, whatever was said of it before. */
+static void mark_bad(const stream_keyer *k, stream_block *block, size_t i, stream_reason reason) {
+    stream_batch *b = &block->batch;
+    uint8_t before = b->status ? b->status[i] : STREAM_RECORD_OK;
+    b->missing -= before == STREAM_MISSING;
+    b->no_number -= before == STREAM_MISSING && block->reason[i] == REASON_NO_VALUE;
+    b->bad -= before == STREAM_BAD;
+    mark_reason(k, block, i, reason, 0);
+}
+
 bool stream__keys(stream_keyer *k, stream_block *block) {
     stream_batch *b = &block->batch;
     size_t first = block->header;
@@ -648,12 +658,9 @@ bool stream__keys(stream_keyer *k, stream_block *block) {
                 : k->plan->part_count          ? row_keys(k, block, first)
                                                : whole_keys(k, block, first);
     size_t last = block->count - 1;
-    if (done && block->open_quote && !(block->header && last == 0)) {
-        b->missing -= b->status && b->status[last] == STREAM_MISSING;
-        b->no_number -= b->status && b->status[last] == STREAM_MISSING &&
-                        block->reason[last] == REASON_NO_VALUE;
-        b->bad -= b->status && b->status[last] == STREAM_BAD;
-        mark_reason(k, block, last, REASON_OPEN_QUOTE, 0);
-    }
+    if (done && block->open_quote && !(block->header && last == 0))
+        mark_bad(k, block, last, REASON_OPEN_QUOTE);
+    for (size_t i = 0; done && i < block->wrong_count; i++)
+        mark_bad(k, block, block->wrong[i].record, block->wrong[i].reason);
     return done;
 }

@@ -61,7 +61,8 @@ struct stream_reader {
     size_t file_count;
     uint64_t raw_total;
     bool threaded;
-    bool all_regular; /* no file ever makes a reader wait */
+    bool all_regular;    /* no file ever makes a reader wait */
+    stream_wrong *wrong; /* room for those of a feed's messages that are no records */
 
     stream_block *blocks;
     size_t slots;
@@ -254,7 +255,8 @@ static stream_status next_alone(stream_reader *r, int timeout_ms, const stream_b
     stream_block *block = &r->blocks[0];
     if (!r->finished) {
         do { /* a wake-up may be left over from a call that was answered already */
-            block->outcome = stream__frame(&r->framer, block, timeout_ms);
+            block->outcome = r->options.feed ? stream__feed(&r->framer, block, r->wrong, timeout_ms)
+                                             : stream__frame(&r->framer, block, timeout_ms);
         } while (block->outcome == STREAM_INTERRUPTED &&
                  !atomic_exchange(&r->control.interrupted, false));
         key_block(block, &r->takers[0].keyer);
@@ -304,9 +306,17 @@ void stream_record_error(const stream_reader *r, const stream_batch *batch, size
     uint64_t where = offset + (marked ? block->where[i] : 0);
     char place[40] = "";
     if (where != offset) snprintf(place, sizeof place, " (byte %llu)", (unsigned long long)where);
-    stream__fail(err, 0, "record %llu of " STREAM_NAME_FORMAT " (at byte %llu): %s%s",
-                 (unsigned long long)record, stream__label(batch->file), (unsigned long long)offset,
-                 texts[marked ? block->reason[i] : REASON_NONE], place);
+    if (r->options.feed) {
+        char name[64];
+        if (*place) snprintf(place, sizeof place, " (byte %u)", block->where[i]);
+        r->options.feed->word(r->options.feed->context, i, name, sizeof name);
+        stream__fail(err, 0, "message %s of " STREAM_NAME_FORMAT ": %s%s", name, batch->file,
+                     texts[marked ? block->reason[i] : REASON_NONE], place);
+    } else
+        stream__fail(err, 0, "record %llu of " STREAM_NAME_FORMAT " (at byte %llu): %s%s",
+                     (unsigned long long)record, stream__label(batch->file),
+                     (unsigned long long)offset, texts[marked ? block->reason[i] : REASON_NONE],
+                     place);
     err->record = record;
     err->offset = where;
     snprintf(err->file, sizeof err->file, "%s", batch->file);
@@ -336,6 +346,7 @@ void stream_get_progress(const stream_reader *r, stream_progress *p) {
 /* Every file must be there now, though it is opened only when its turn comes. */
 static stream_status check_files(stream_reader *r, stream_error *err) {
     bool sized = true;
+    if (r->options.feed) return stream__feed_check(&r->options, err);
     for (size_t i = 0; i < r->file_count; i++) {
         struct stat st;
         const char *name = r->files[i];
@@ -364,13 +375,14 @@ static stream_status check_files(stream_reader *r, stream_error *err) {
 }
 
 static stream_status make_slots(stream_reader *r, stream_error *err) {
-    unsigned threads = r->options.threads < 1 ? 1 : r->options.threads;
+    unsigned threads = r->options.threads < 1 || r->options.feed ? 1 : r->options.threads;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     r->threaded = r->control.threaded = threads > 1;
     size_t size = r->options.block_size;
     if (!size) size = r->threaded && threads <= FEW_THREADS ? FEW_THREADS_BLOCK_SIZE : BLOCK_SIZE;
     if (size < LEAST_BLOCK) size = LEAST_BLOCK;
     size_t records = size >= BLOCK_SIZE / 4 ? RECORDS_PER_BLOCK : 128;
+    if (r->options.feed) records = STREAM_FEED_MOST;
     r->thread_count = 0;
     r->slots = threads == 1 ? 1 : 2 * threads + 2;
     if (r->slots > MOST_SLOTS) r->slots = MOST_SLOTS;
@@ -379,7 +391,8 @@ static stream_status make_slots(stream_reader *r, stream_error *err) {
     r->wanted = r->all_regular ? threads - r->taker_count : threads - 1;
     r->blocks = calloc(r->slots, sizeof *r->blocks);
     r->threads = calloc(threads, sizeof *r->threads);
-    if (!r->blocks || !r->threads) return stream__no_memory(err);
+    if (r->options.feed) r->wrong = calloc(records, sizeof *r->wrong);
+    if (!r->blocks || !r->threads || (r->options.feed && !r->wrong)) return stream__no_memory(err);
     for (size_t i = 0; i < r->slots; i++)
         if (!stream__block_init(&r->blocks[i], size, records, &r->plan))
             return stream__no_memory(err);
@@ -415,6 +428,10 @@ static stream_status copy_options(stream_reader *r, const stream_options *option
                                   const char *const *files, size_t file_count, stream_error *err) {
     static const char *const standard_input[] = {"-"};
     r->options = *options;
+    if (options->feed) {
+        files = &options->feed->name;
+        file_count = 1;
+    }
     if (file_count == 0) {
         files = standard_input;
         file_count = 1;
@@ -474,6 +491,7 @@ void stream_close(stream_reader *r) {
     pthread_mutex_destroy(&r->lock);
     free(r->blocks);
     free(r->threads);
+    free(r->wrong);
     free(r->files);
     free(r);
 }

@@ -220,6 +220,8 @@ typedef struct {
     bool hold_last;             /* regular files may grow: do not deliver a last record without its
                                  * end; stream_progress.held counts its bytes */
     size_t block_size;          /* bytes read at once; 0: the measured best. Tests use tiny ones */
+
+    const struct stream_feed *feed; /* messages instead of files, see below; or NULL */
 } stream_options;
 
 #define STREAM_WIDTH_MOST 64
@@ -234,6 +236,33 @@ unsigned stream_key_parts(const stream_options *options);
 /* ------------------------------------------------------------------------
  * Reading
  * ------------------------------------------------------------------------ */
+
+/* Messages of a broker, each of which is one record: nothing cuts them, and a line end within one
+ * is a byte like others. Only formats whose records end with a terminator go with them; each gets
+ * one, so that a batch looks as if it were read from a file. There is no header, and threads = 1.
+ * Everything is called by the thread that calls stream_next(). */
+typedef struct {
+    const void *bytes;
+    size_t length;
+    bool lacking; /* there is no record in it: STREAM_BAD */
+} stream_message;
+
+enum { STREAM_FEED_MOST = 4096 }; /* messages at once */
+
+typedef struct stream_feed {
+    const char *name; /* in messages for people, and of batches */
+
+    /* Bring some, at most STREAM_FEED_MOST and 1 GiB in all, good until the next call:
+     * STREAM_BATCH. Or STREAM_IDLE if there are none for timeout_ms (0: do not wait), STREAM_END if
+     * none will come, STREAM_FAILED. */
+    stream_status (*poll)(void *context, int timeout_ms, const stream_message **messages,
+                          size_t *count, stream_error *err);
+
+    /* What message i of the last ones is called: "1700000000000-0". */
+    void (*word)(void *context, size_t i, char *text, size_t size);
+
+    void *context;
+} stream_feed;
 
 /* What became of a record's key. */
 enum {

@@ -12,6 +12,7 @@
  *   moment.c    event times
  *   keys.c      a block's records into hashes
  *   reader.c    the pipeline: who does which block when
+ *   feed.c      messages into blocks, in place of frame.c
  *   writer.c    records out
  *
  * A block goes: frame (one thread at a time, in order) -> keys (any thread, any
@@ -84,6 +85,8 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_DEPTH, STREAM_BAD, "invalid JSON: nested deeper than 1024")                           \
     X(REASON_NOT_OBJECT, STREAM_BAD, "the value is not an object")                                 \
     X(REASON_NOT_ARRAY, STREAM_BAD, "the value is not an array")                                   \
+    X(REASON_LACKING, STREAM_BAD, "the message has no such field as the URL asks for (field=)")    \
+    X(REASON_TOO_LONG, STREAM_BAD, "it is longer than --max-record")                               \
     X(REASON_MEMORY, STREAM_BAD, "out of memory")
 
 typedef enum {
@@ -412,9 +415,11 @@ typedef struct {
     double *numbers;
     uint64_t *labels;
     uint8_t *status, *reason;
-    uint32_t *where;       /* in the record, for the reason */
-    bool header;           /* record 0 is one */
-    bool open_quote;       /* the last record has an open quote */
+    uint32_t *where;                  /* in the record, for the reason */
+    bool header;                      /* record 0 is one */
+    bool open_quote;                  /* the last record has an open quote */
+    const struct stream_wrong *wrong; /* messages that are no records; or NULL */
+    size_t wrong_count;
     bool ready;            /* reader.c: may be delivered */
     bool no_memory;        /* reader.c: why it failed */
     stream_status outcome; /* of what made it: STREAM_BATCH, STREAM_END, STREAM_FAILED */
@@ -466,6 +471,17 @@ void stream__framer_release(stream_framer *framer);
  * After IDLE and INTERRUPTED call again with the same block. */
 stream_status stream__frame(stream_framer *framer, stream_block *block, int timeout_ms);
 
+/* A message that is no record, whatever its bytes. */
+typedef struct stream_wrong {
+    uint32_t record;
+    stream_reason reason;
+} stream_wrong;
+
+/* feed.c: the same for messages. `wrong` is room for as many as a block has records. */
+stream_status stream__feed(stream_framer *framer, stream_block *block, stream_wrong *wrong,
+                           int timeout_ms);
+stream_status stream__feed_check(const stream_options *options, stream_error *err);
+
 /* What one thread needs to make keys. */
 typedef struct {
     const key_plan *plan;
@@ -479,6 +495,9 @@ typedef struct {
 
 bool stream__keyer_init(stream_keyer *keyer, const key_plan *plan);
 void stream__keyer_release(stream_keyer *keyer);
+
+/* Make the block's memory as large as that, if it is not; what it holds may be lost. */
+bool stream__block_reserve(stream_block *block, size_t bytes);
 
 /* Fill in hashes, times, numbers, labels and status of a framed block. False: out of memory. */
 bool stream__keys(stream_keyer *keyer, stream_block *block);

@@ -88,7 +88,7 @@ static uint64_t records_so_far(const engine *e, uint64_t *seen) {
     return records;
 }
 
-static engine_outcome save(engine *e, bool complete) {
+engine_outcome engine_save(engine *e, bool complete) {
     stream_error err;
     uint64_t seen;
     if (e->output) {
@@ -100,7 +100,8 @@ static engine_outcome save(engine *e, bool complete) {
     if (e->output) run_output_keep(e->output);
     e->saved = clock_now(CLOCK_MONOTONIC);
     e->records_saved = records_so_far(e, &seen);
-    return ENGINE_GO_ON;
+    e->save_now = false;
+    return e->consumer->saved ? e->consumer->saved(e->context) : ENGINE_GO_ON;
 }
 
 static void put_metrics(void *context, FILE *out) {
@@ -138,7 +139,8 @@ static engine_outcome between_batches(engine *e) {
     progress_update(records, seen, p.raw_bytes);
     if (e->consumer->look) so_far = e->consumer->look(e->context, now);
     bool dirty = e->state && records != e->records_saved;
-    if (so_far == ENGINE_GO_ON && dirty && now - e->saved >= e->save_every) so_far = save(e, false);
+    if (so_far == ENGINE_GO_ON && (e->save_now || (dirty && now - e->saved >= e->save_every)))
+        so_far = engine_save(e, false);
     if (so_far == ENGINE_GO_ON && e->from->metrics && now - e->measured >= e->save_every)
         so_far = measure(e);
     if (so_far == ENGINE_GO_ON && e->answer_every && now - e->answered >= e->answer_every) {
@@ -160,6 +162,7 @@ static int waiting_time(const engine *e) {
     int64_t wait = until == INT64_MAX ? LONGEST_WAIT : (until - now) / 1000000 + 1;
     if (wait < 0) wait = 0;
     if (progress_is_on() && wait > TICK_MS) return TICK_MS;
+    if (e->wait_most && wait > e->wait_most) return e->wait_most;
     return wait < LONGEST_WAIT ? (int)wait : LONGEST_WAIT;
 }
 
@@ -185,17 +188,16 @@ static engine_outcome end_of_input(engine *e, stream_status status, stream_error
 engine_outcome engine_run(engine *e) {
     const stream_batch *batch;
     stream_error err;
-    bool idle = false; /* everything that has come is passed on */
     if (measure(e) != ENGINE_GO_ON) return ENGINE_TROUBLE;
     while (!stopping_signal) {
-        stream_status status = stream_next(e->reader, idle ? waiting_time(e) : 0, &batch, &err);
+        stream_status status = stream_next(e->reader, e->idle ? waiting_time(e) : 0, &batch, &err);
         engine_outcome so_far = ENGINE_GO_ON;
         if (status == STREAM_BATCH) {
             so_far = take(e, batch);
-            idle = false;
-        } else if (status == STREAM_IDLE && !idle) {
+            e->idle = false;
+        } else if (status == STREAM_IDLE && !e->idle) {
             if (e->consumer->rest) so_far = e->consumer->rest(e->context);
-            idle = true;
+            e->idle = true;
         } else if (status == STREAM_END || status == STREAM_FAILED) {
             return end_of_input(e, status, &err);
         }
@@ -260,7 +262,7 @@ engine_outcome engine_conclude(engine *e, engine_outcome how, uint64_t *bytes_ou
     if (how == ENGINE_TROUBLE || how == ENGINE_CLOSED) return how;
     if (measure(e) != ENGINE_GO_ON) return ENGINE_TROUBLE;
     if (e->state) {
-        engine_outcome saved = save(e, how == ENGINE_ALL_READ);
+        engine_outcome saved = engine_save(e, how == ENGINE_ALL_READ);
         if (saved != ENGINE_GO_ON) return saved;
     } else if (e->output && how == ENGINE_STOPPED && e->output->path) {
         return how; /* half a file is no file: it is abandoned */

@@ -40,6 +40,9 @@ typedef struct {
     /* Write the state; with engine.output, what was written so far is on the disk. */
     engine_outcome (*save)(void *context, bool complete);
 
+    /* The state is saved: others may be told so. */
+    engine_outcome (*saved)(void *context);
+
     /* engine.answer_every has passed. */
     engine_outcome (*answer)(void *context);
 
@@ -68,6 +71,9 @@ typedef struct {
     int64_t save_every;   /* ns; of the state and of the metrics */
     int64_t answer_every; /* ns; 0: only at the end */
     bool on_screen;       /* records go to a terminal */
+    bool save_now;        /* a consumer's look() wants the state saved before it is due */
+    bool idle;            /* everything that has come is passed on */
+    int wait_most;        /* ms between looks while idle; 0: any time */
 
     int64_t started, saved, answered, measured; /* on the monotonic clock, ns */
     uint64_t records_saved;                     /* records at the last save */
@@ -88,6 +94,9 @@ int engine_lock_state(engine *e, bool *exists);
 
 /* Begin to show progress, and set the clocks. */
 void engine_start(engine *e);
+
+/* Save the state now. */
+engine_outcome engine_save(engine *e, bool complete);
 
 /* Run until the input ends, a signal comes or something goes wrong. */
 engine_outcome engine_run(engine *e);

@@ -30,7 +30,7 @@ typedef struct {
     char value[VALUE_MOST];
 } noted_option;
 
-enum { NOTED = 24 };
+enum { NOTED = 26 };
 
 static void note_option(noted_option *list, size_t *count, const char *name, bool of_key,
                         const char *value) {
@@ -74,6 +74,8 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
     note_option(list, &n, "emit", false, emits[s->emit]);
     note_option(list, &n, "compress", false, compressions[s->compression]);
     note_option(list, &n, "output", false, s->output);
+    note_option(list, &n, "from", false, s->source);
+    note_option(list, &n, "to", false, s->sink);
     return n;
 }
 
@@ -349,7 +351,7 @@ note_verdict run_note_judge(const dedup_settings *s, const weir_filter *filter, 
         cli_error("cannot resume: the run that wrote '%s' was made %s", s->state, difference);
         return NOTE_REFUSED;
     }
-    if (!files_fit(files, filter, &note, difference, sizeof difference)) {
+    if (!s->source && !files_fit(files, filter, &note, difference, sizeof difference)) {
         cli_error("cannot resume the run that wrote '%s': %s", s->state, difference);
         return NOTE_REFUSED;
     }

@@ -82,7 +82,7 @@ enum {
          "What a verdict waits for: `async`, or `wait:N` replicas.",                               \
          "With `wait:1` each batch is on one replica before its records are written, so that a "   \
          "failover does not forget them. If too few replicas confirm within a second it goes on, " \
-         "says so and counts it."},                                                                \
+         "says so and counts it, and waits a tenth of that until they confirm again."},            \
         {AT_LOCAL,                                                                                 \
          "local-memory",                                                                           \
          0,                                                                                        \

@@ -190,6 +190,22 @@ static weir_status check_slice(weir_remote *r, slice *s, const wire_reply *info,
     return WEIR_OK;
 }
 
+/* Another producer may be making the slices right now: give it the time, once. */
+static void let_others_make(weir_remote *r, const slice *s) {
+    enum { MAKING_MS = 500 };
+    wire_reply *reply;
+    weir_error err;
+    const char *words[] = {"WEIR.INFO", s->key};
+    const size_t lengths[] = {9, strlen(s->key)};
+    if (!r->found || r->waited) return;
+    weir_status status = fleet_command(r->fleet, s->key, 2, words, lengths, 0, &reply, &err);
+    if (status == WEIR_OK && wire_is_error(reply, "WEIRMISSING")) {
+        wire_pause(r->fleet->access, MAKING_MS);
+        r->waited = true;
+    }
+    if (status == WEIR_OK) wire_reply_free(reply);
+}
+
 static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     slice *s = &r->slices[i];
     char epoch[24];
@@ -200,6 +216,7 @@ static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     weir_status status = draw(&word, err);
     if (status != WEIR_OK) return status;
     snprintf(epoch, sizeof epoch, "%016" PRIx64, word);
+    let_others_make(r, s);
     const char *create[] = {"WEIR.CREATE", s->key, r->slice_spec, "IFABSENT", "EPOCH", epoch};
     status = call(r, s, 6, create, &reply, err);
     if (status != WEIR_OK) return status;

@@ -68,7 +68,8 @@ typedef struct {
 typedef struct {
     expected *replies; /* a ring */
     size_t room, first, count;
-    bool dirty; /* something was appended */
+    bool dirty;          /* something was appended */
+    bool replicas_short; /* said, and not taken back */
     int64_t heard;
 } node_queue;
 
@@ -78,6 +79,7 @@ struct weir_remote {
     fleet *fleet;
     manifest plan;
     bool found;
+    bool waited; /* for another producer that may be making the slices */
     char slice_spec[MANIFEST_SPEC];
     weir_filter *twin, *leaf;
     uint64_t seed;
@@ -86,7 +88,6 @@ struct weir_remote {
     slice *slices;
     flight flights[FLIGHTS_MOST];
     size_t first_flight, flight_count;
-    bool replicas_short;
     bool failed; /* for good: `why` */
     weir_error why;
     weir_remote_stats stats;

@@ -24,7 +24,15 @@
 #include "remote_state.h"
 #include "wire_error.h"
 
-enum { PROBE_MS = 1000, TICK_MS = 100, REFRESH_MS = 200, PAUSE_MS = 50, REDIRECTIONS = 4 };
+/* SHORT_WAITS: replicas that were missing are waited for only so long a part of the time. */
+enum {
+    SHORT_WAITS = 10,
+    PROBE_MS = 1000,
+    TICK_MS = 100,
+    REFRESH_MS = 200,
+    PAUSE_MS = 50,
+    REDIRECTIONS = 4
+};
 
 #define SLICE_SALT UINT64_C(0x5bd1e995a3c59ac3)
 
@@ -208,8 +216,9 @@ static weir_status flush_nodes(weir_remote *r, weir_error *err) {
         if (!q || !q->dirty) continue;
         q->dirty = false;
         if (r->options.replicas) {
+            int64_t most = r->options.replicas_ms / (q->replicas_short ? SHORT_WAITS : 1);
             if (wire_appendf(node->wire, err, "WAIT %d %d", (int64_t)r->options.replicas,
-                             r->options.replicas_ms) != WIRE_OK)
+                             most ? most : 1) != WIRE_OK)
                 return WEIR_ERR_IO;
             if (!expect(node, (expected){FOR_REPLICAS, NULL, 0})) return wire_no_memory(err);
             q->dirty = false;
@@ -359,16 +368,18 @@ static weir_status take_error(weir_remote *r, fleet_node *node, request *q, cons
 }
 
 static void take_replicas(weir_remote *r, fleet_node *node, const wire_reply *reply) {
+    node_queue *from = node->user;
     bool few = reply->type != WIRE_INTEGER || reply->integer < (int64_t)r->options.replicas;
     if (few) r->stats.unsafe++;
-    if (few && !r->replicas_short)
+    if (few && !from->replicas_short)
         remote_say(r,
                    "only %lld of %u replicas of '%s' confirm within %" PRId64 " ms: it goes on, "
                    "and what they lack is forgotten if that server fails",
                    reply->type == WIRE_INTEGER ? (long long)reply->integer : 0, r->options.replicas,
                    wire_server(node->wire), r->options.replicas_ms);
-    if (!few && r->replicas_short) remote_say(r, "the replicas confirm in time again");
-    r->replicas_short = few;
+    if (!few && from->replicas_short)
+        remote_say(r, "the replicas of '%s' confirm in time again", wire_server(node->wire));
+    from->replicas_short = few;
     for (size_t i = 0; i < r->flight_count; i++)
         for (size_t k = 0; k < flight_at(r, i)->request_count; k++) {
             request *q = &flight_at(r, i)->requests[k];

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# A real cluster of three primaries and three replicas: what `weir dedup --at` says and does.
+# shellcheck source=../cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+# shellcheck source=../../tools/cluster.sh
+. "$root/tools/cluster.sh"
+module=${BUILD:+$(realpath "$root/$BUILD" 2>/dev/null || realpath "$BUILD")/module/weir.so}
+module=${WEIR_MODULE:-$module}
+if ! why=$(cluster_can "$module"); then skip cluster "$why"; finish; exit; fi
+if ! "$WEIR" dedup --at redis://127.0.0.1:1 </dev/null 2>&1 | grep -q 'no connection'; then skip cluster "built without hiredis"; finish; exit; fi
+trap 'cluster_stop; cd /; rm -rf "$work"' EXIT
+mkdir c; cluster_start "$work/c" "$module" >why || { no cluster-starts "$(cat why)"; finish; exit; }
+at=$(cluster_url seen)
+
+# one filter: what one run has seen, another knows
+seq 20000 | shuf --random-source=<(yes) >first; seq 10001 30000 >second
+run dedup --at "$at" --memory 64M --stats=json first
+is first-exit 0 $rc; same first-run out first
+is three-masters 3 "$(grep -o '"masters":[0-9]*' err | cut -d: -f2)"
+is nothing-guessed '"guessed":0' "$(grep -o '"guessed":[0-9]*' err)"
+run dedup --at "$at" second
+seq 20001 30000 >want; same second-run out want
+gives third-run '' dedup --at "$at" first second
+
+# the verdicts are those of one process with the same slices
+cat first second first >all
+run dedup --at "$(cluster_url same)" --memory 64M --seed 5 all; cp out theirs
+run dedup --filter 'horizontal:slices=3,memory=64M,seed=5,of=(recent)' all; same as-in-one-process out theirs
+run dedup --at "$(cluster_url leaf)" --memory 64M --seed 5 --local-memory 1M --stats=json all
+same local-filter-changes-nothing out theirs
+is local-filter-saves 30000 "$(grep -o '"local_seen":[0-9]*' err | cut -d: -f2)"
+
+# two at once: each key once
+run_two() { "$WEIR" dedup --at "$(cluster_url two)" --memory 64M first >"$1"; }
+run_two a & pid=$!; run_two b; wait $pid
+sort -n a b >both; seq 20000 >want; same two-producers both want
+
+# what does not fit, one line each
+trouble_like other-memory "dedup: 'redis+cluster://*seen' holds a filter with memory=64M, not 32M; *" dedup --at "$at" --memory 32M first
+trouble_like not-a-cluster-address "dedup: *redis+cluster://*" dedup --at "redis://127.0.0.1:${ports[0]}/no" first
+trouble with-state "dedup: --state does not go with --at: what is known stays on the servers" dedup --at "$at" --state s.weir first
+trouble with-audit "dedup: --audit does not go with --at: it cannot know what others have offered" dedup --at "$at" --audit first
+trouble without-at "dedup: --on-lost goes with --at URL" dedup --on-lost new first
+trouble bad-durability "dedup: --durability cannot be 'twice'; it is async, or wait:N with a number of replicas" dedup --at "$at" --durability twice first
+trouble_like password "dedup: the address has a password in it*" dedup --at redis://u:s3cret@127.0.0.1/x first
+if grep -q s3cret err; then no password-unsaid "$(cat err)"; else ok password-unsaid; fi
+trouble_like leaf-and-window "dedup: --local-memory does not go with a window*" dedup --at "$(cluster_url w)" --window 1h --local-memory 1M first
+
+# a primary is killed while the stream runs: nothing is lost, and nothing passes that was on a replica
+seq 40000 >once; cat once once >twice; split -n l/12 -d twice part.
+feed() { for part in part.*; do cat "$part"; sleep 0.1; done; }
+feed | "$WEIR" dedup --at "$(cluster_url kill)" --memory 64M --durability wait:1 --lost-after 20s >out 2>err & pid=$!
+sleep 0.6; kill -9 "${pids[2]}"
+wait $pid; is killed-exit 0 $?
+sort -n out >sorted; same killed-primary sorted once
+finish

@@ -122,7 +122,7 @@ static void expect_refused(const uint8_t *bytes, size_t length, bool as_file, co
     assert_true(err.message[0] != 0);
 }
 
-/* The bytes of a snapshot with all kinds of parts, changed in two ways, and its
+/* The bytes of a snapshot with all kinds of parts, each changed by one bit or in all, and its
  * lengths: never a crash, never a success. */
 static void no_damaged_file_is_accepted(void **state) {
     (void)state;
@@ -148,12 +148,10 @@ static void no_damaged_file_is_accepted(void **state) {
         size_t length = 0;
         uint8_t *bytes = read_whole(path, &length);
         for (size_t i = 0; i < length; i = next_byte(i, length)) {
-            static const uint8_t flips[] = {0x01, 0xff};
-            for (int f = 0; f < 2; f++) {
-                bytes[i] ^= flips[f];
-                expect_refused(bytes, length, i % 16 == 0, path);
-                bytes[i] ^= flips[f];
-            }
+            uint8_t flip = i % 2 ? 0x01 : 0xff;
+            bytes[i] ^= flip;
+            expect_refused(bytes, length, i % 16 == 0, path);
+            bytes[i] ^= flip;
         }
         for (size_t cut = 0; cut < length; cut = next_byte(cut, length))
             expect_refused(bytes, cut, cut % 16 == 0, path);

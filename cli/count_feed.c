@@ -197,7 +197,7 @@ static void add_to(feeder *f, count_set *set, const weir_updates *all) {
     }
 }
 
-/* Add what is in hand. */
+/* Add the updates that are collected. */
 static void add_taken(feeder *f, count_set *set) {
     const stream_batch *b = f->batch;
     weir_updates u = {

@@ -15,7 +15,7 @@ int value_seed(const char *flag, const char *text, uint64_t *value);
 int value_rate(const char *flag, const char *text, double *value); /* between 0 and 1 */
 int value_span(const char *flag, const char *text, int64_t low, int64_t *value);
 
-/* A time of at least so many nanoseconds, or a number of records. */
+/* A duration of at least `least` nanoseconds, or a number of records. */
 int value_window(const char *flag, const char *text, int64_t least, int64_t *value, bool *is_time);
 
 /* A folder that files can be made in. */

@@ -93,8 +93,8 @@ WEIR_EXPERIMENTAL weir_status weir_profile_observe(weir_profile *profile, const 
 
 typedef struct {
     uint64_t records;                    /* observed */
-    uint64_t covered;                    /* of these, the first so many are looked at */
-    uint64_t one_in;                     /* one key in so many is kept */
+    uint64_t covered;                    /* records from the first on that are looked at */
+    uint64_t one_in;                     /* the sample has one key in this many */
     uint64_t kept;                       /* records of those keys */
     uint64_t keys;                       /* distinct ones among them */
     double distinct;                     /* distinct keys in what is covered */

@@ -167,7 +167,7 @@ static size_t find_word(const word_index *x, uint64_t word) {
 }
 
 /* Texts below `end` that share words with these, and how many they share. */
-static size_t meet(word_index *x, const uint64_t *words, unsigned n, uint32_t end) {
+static size_t texts_sharing_words(word_index *x, const uint64_t *words, unsigned n, uint32_t end) {
     size_t met = 0;
     for (unsigned w = 0; w < n; w++)
         for (size_t i = find_word(x, words[w]);
@@ -197,7 +197,7 @@ static bool find_truth(truth *t, const texts side[2], double similarity) {
     const char *text = side[0].bytes;
     for (uint32_t i = 0; room && i < side[0].count; i++, text += strlen(text) + 1) {
         unsigned n = cut_words(text, words);
-        size_t met = meet(&x, words, n, join ? UINT32_MAX : i);
+        size_t met = texts_sharing_words(&x, words, n, join ? UINT32_MAX : i);
         for (size_t m = 0; m < met; m++) {
             uint32_t common = x.common[x.met[m]], all = n + x.words[x.met[m]] - common;
             t->above += common >= similarity * all - 1e-9;

@@ -204,7 +204,7 @@ enum { P_RECORDS = 3, COURSE_ROWS = 50, STEP = 1000 };
 static const lab_column rate_columns[] = {RATE_COLUMNS, {0}};
 static const lab_column course_columns[] = {RATE_COLUMNS, ONES_COLUMNS, {0}};
 
-/* Cells that are not zero, of so many. */
+/* How many of `cells` cells are not zero. */
 static double ones_of(const lab_race *race, size_t i, double cells) {
     weir_filter_info info;
     weir_filter_get_info(race->filters[i], &info);

@@ -447,12 +447,12 @@ static const lab_claim zero_claims[] = {
 
 /* --- figures 3.4 to 3.6: SBF against buffering ------------------------------------------------ */
 
-/* SBF in so many bits, and FPBuffering in the same space. */
+/* SBF, and FPBuffering in the same number of bits. */
 typedef struct {
     double sbf_fnr, sbf_fpr, fpb_fnr;
 } contest;
 
-/* An LRU of so many keys that calls a share q of what it does not find SEEN. */
+/* An LRU of `keys` keys that calls a share q of the keys that it does not find SEEN. */
 static weir_status try_buffer(lab_unit *unit, const lab_prepared *p, double keys, double q,
                               double *fnr) {
     char spec[160], chance[40] = "";

@@ -43,7 +43,7 @@ double lab_pair_percent(const lab_pair_errors *errors, double squares, double tr
 weir_status lab_count_pairs(lab_unit *unit, const lab_table *table, uint64_t run, double sample,
                             unsigned witnesses, lab_pair_errors *errors);
 
-/* Random sampling once, of so many records. */
+/* One random sample of `records` records. */
 weir_status lab_sample_pairs(lab_unit *unit, const lab_table *table, uint64_t run, unsigned records,
                              lab_pair_errors *errors);
 

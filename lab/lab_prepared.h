@@ -21,7 +21,7 @@ void lab_discard(lab_prepared *prepared);
 weir_status lab_try(lab_unit *unit, const lab_prepared *prepared, const char *spec, double bound,
                     lab_trial *trial);
 
-/* Bytes that preparing a stream of so many records takes. */
+/* Bytes that preparing a stream takes, by its number of records. */
 double lab_prepared_bytes(double records);
 
 #endif

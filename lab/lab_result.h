@@ -73,7 +73,7 @@ void lab_result_finding(const lab_result *result, size_t i, lab_words *words);
 const char *lab_verdict_text(lab_verdict verdict);
 const char *lab_origin_text(lab_origin origin);
 
-/* Half of the 95% interval of the mean of so many values (Student's t). */
+/* Half of the 95% interval of the mean of `seeds` values (Student's t). */
 double lab_half_interval(double sd, unsigned seeds);
 
 bool lab_case_applies(const lab_case *c, bool full);

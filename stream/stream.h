@@ -214,7 +214,7 @@ typedef struct {
     enum { STREAM_TYPED, STREAM_AS_TEXT, STREAM_AS_ITEMS } json_values;
 
     unsigned threads;           /* in all, the caller's included; default 1, more than 8 are as 8 */
-    unsigned consumers;         /* of these, so many take batches: stream_take(); default 1 */
+    unsigned consumers;         /* threads of these that take batches: stream_take(); default 1 */
     stream_position start;      /* where to begin: for resuming; default the beginning */
     const stream_start *starts; /* instead, a beginning for each file; NULL: none. Not copied */
     bool hold_last;             /* regular files may grow: do not deliver a last record without its

@@ -79,7 +79,8 @@ engine_outcome engine_refuse(engine *e, const stream_batch *batch) {
     return engine_fail(e, STREAM_FAILED, &err);
 }
 
-/* --- what is due ------------------------------------------------------------------------ */
+/* --- saves, metrics, answers
+ * ------------------------------------------------------------------------ */
 
 static uint64_t records_so_far(const engine *e, uint64_t *seen) {
     uint64_t records = 0;

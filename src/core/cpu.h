@@ -39,7 +39,7 @@ cpu_kind weir__cpu(void);
     static type name##_any parameters { return name##_all arguments; }                             \
     CHOOSE_BY_CPU(type, name, parameters, arguments)
 
-/* The same, but NAME_all is told the kind of processor after its arguments, which here have
+/* The same, but NAME_all gets the kind of processor as its last argument. The arguments here have
  * no parentheses. */
 #define FOR_EACH_CPU_TOLD(type, name, parameters, ...)                                             \
     FOR_AVX512 static type name##_avx512 parameters {                                              \

@@ -1,6 +1,6 @@
 /* apbf.c - age-partitioned Bloom filter.
  *
- * Question   has this key come by among the last so many?
+ * Question   has this key come by among the last W keys?
  * Idea       k + l slices in order of age, a key having one bit in each. A key is
  *            put into the k newest slices. When the newest has taken its
  *            generation of g keys, all grow older by one: a cleared slice comes

@@ -19,8 +19,8 @@ typedef struct {
     uint64_t generation; /* keys: of the filter, or of each line; 0 if there is no plan */
 } weir__apbf_shape;
 
-/* The chance that a new key is called SEEN, when so many keys make a generation, of
- * which the newest slice has taken `taken`. generation of the shape is not used. */
+/* The chance that a new key is called SEEN: `keys` make a generation, and the newest slice
+ * has taken `taken` of them. `generation` of the shape is not used. */
 double weir__apbf_fpr(const weir__apbf_shape *s, double generation, double taken);
 
 /* The shape that surely remembers most keys (l generations) under fpr. k, l and

@@ -384,7 +384,7 @@ static void report_fpr(const weir_audit *a, weir_audit_report *r) {
     r->fpr_low = i.low, r->fpr_high = i.high;
 }
 
-/* The rate if so many repeats were wrongly NEW and so many rightly SEEN. */
+/* The share of the repeats that were wrongly NEW. */
 static double fnr_of(double wrongly_new, double rightly_seen) {
     return wrongly_new > 0 ? wrongly_new / (wrongly_new + rightly_seen) : 0;
 }

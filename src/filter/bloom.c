@@ -199,8 +199,7 @@ static void start(weir_filter *filter) {
 
 /* --- classic: k places anywhere ------------------------------------------------ */
 
-/* Keys per round: so many that their places fill, but do not flood, the
- * nearest cache. */
+/* Keys per round: their places fit into the first-level cache. */
 static size_t classic_chunk(const bloom_filter *f) {
     size_t keys = PLACES / f->k;
     return keys < CHUNK ? keys : CHUNK;

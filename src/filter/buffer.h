@@ -11,7 +11,7 @@ typedef enum { WEIR__POLICY_LRU, WEIR__POLICY_CLOCK } weir__buffer_policy;
  * fingerprints of 8 bytes alone. */
 uint64_t weir__buffer_capacity(uint64_t memory, weir__buffer_policy policy, bool paper);
 
-/* Bytes that so many keys take, everything counted. */
+/* Bytes that `capacity` keys take, everything counted. */
 uint64_t weir__buffer_bytes(uint64_t capacity, weir__buffer_policy policy);
 
 /* LRU: the chance that a key is called NEW although it came by with `distance`

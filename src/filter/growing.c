@@ -61,7 +61,7 @@ typedef struct {
         uint64_t newest;          /* of the parts, which are used in turn */
         uint64_t count;           /* of filters, the newest included */
         uint64_t added;           /* keys in the newest */
-        uint64_t look_at;         /* when there are so many, see whether it is full */
+        uint64_t look_at;         /* number of keys at which to look whether it is full */
         uint64_t started, latest; /* a time has come; the latest so far */
         uint64_t grown, dropped;  /* filters added; of those, dropped before they were empty */
         uint64_t closed[MOST];    /* time of the last key that a part can have */

@@ -15,7 +15,7 @@ typedef struct {
 
 enum { WEIR__K_MOST = 32 };
 
-/* The chance that a new key finds its k cells set once so many keys were added. */
+/* The chance that a new key finds its k cells set after `keys` different ones. */
 double weir__shape_fpr(weir__shape shape, unsigned k, double keys);
 
 /* The most keys that keep this rate, to a relative precision. */
@@ -24,7 +24,7 @@ double weir__shape_keys(weir__shape shape, unsigned k, double fpr, double precis
 /* The k, at most WEIR__K_MOST, at which most keys keep this rate. */
 unsigned weir__shape_best_k(weir__shape shape, double fpr);
 
-/* The share of cells that so many keys set, and the keys that set such a share. */
+/* The share of cells that `keys` set; the number of keys that set a share. */
 double weir__shape_fill(weir__shape shape, unsigned k, double keys);
 double weir__shape_keys_for_fill(weir__shape shape, unsigned k, double fill);
 

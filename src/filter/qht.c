@@ -258,8 +258,8 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
     return WEIR_OK;
 }
 
-/* A bucket that so many of the stream's keys fall to: each NEW one of them drives out one in
- * `slots`. */
+/* One bucket and the keys of the stream that fall to it: each NEW one drives out a given
+ * fingerprint with a chance of 1 in `slots`. */
 typedef struct {
     double share; /* of the stream's keys, and so of its records */
     unsigned slots;

@@ -2,8 +2,8 @@
 #ifndef WEIR_FILTER_QHT_H
 #define WEIR_FILTER_QHT_H
 
-/* The chance that a new key is called SEEN in a bucket that holds so many
- * fingerprints: they are distinct, and none is zero. */
+/* The chance that a new key is called SEEN in a bucket, by the number of fingerprints that it
+ * holds: they are distinct, and none is zero. */
 double weir__qht_fpr(double held, unsigned bits);
 
 /* The chance that a repeat is called NEW when `gap` new keys came between, in a

@@ -54,7 +54,7 @@ typedef struct {
 
 typedef struct {
     uint64_t *words; /* gathered, in the arena */
-    size_t share;    /* a record adds so many */
+    size_t share;    /* super-values that a record adds */
     run *runs;
     size_t run_count, run_room;
 } stream;

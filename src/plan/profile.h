@@ -8,7 +8,7 @@
 #define WEIR__NO_RECORD UINT32_MAX
 
 struct weir_profile {
-    /* what is kept, in the order of the stream */
+    /* the records of the sample, in the order of the stream */
     size_t room, capacity, count;
     uint64_t *hashes;
     uint64_t *positions; /* in the stream, from 0 */
@@ -18,7 +18,7 @@ struct weir_profile {
     uint64_t records, covered; /* observed; of these, looked at */
     uint64_t one_in, one_in_most;
     double share;  /* of the keys: 1 / one_in, or what a drawn stream stands for */
-    double one_of; /* keys that are all alike: so many of them; 0: measured */
+    double one_of; /* number of keys, all equally frequent; 0: measured */
     bool timed;    /* batches come with times */
     bool weighted; /* batches come with importances */
     bool closed;   /* full, and a smaller share would be too few keys */

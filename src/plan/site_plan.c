@@ -23,7 +23,7 @@
 
 #define K_MOST 24
 
-/* The share of places on at which the rule gives just fpr with so many lost. */
+/* The share of places that are on at which the rule gives just fpr while `lost` sites are lost. */
 static double fill_for(double lost, double sites, unsigned k, unsigned x, double fpr) {
     double low = 0, high = 1;
     for (int i = 0; i < 60; i++) {

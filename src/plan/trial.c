@@ -25,7 +25,7 @@
 enum { BATCH = 1024, MEMORY_LEAST = 1024, LOSS_MIDDLE = 128, A_DOUBLING = 4 };
 #define LOAD 0.05 /* more keys than were counted on */
 
-/* With so many bytes nothing worth mentioning is forgotten; more would only be mapped. */
+/* 16M: a filter of a replayed sample forgets next to nothing with it; more would only be mapped. */
 #define PLENTY (16.0 * (1 << 20))
 #define PLENTY_A_KEY 64.0
 #define PLENTY_IN_WINDOW 4096.0 /* filters with a window visit all of it again and again */

@@ -168,16 +168,16 @@ static weir_status overflow(const weir__matrix *m, size_t at, weir_error *err) {
                       m->counter == WEIR__COUNTER_32 ? "64" : "real");
 }
 
-/* How many updates come before the first loss. */
-static size_t gains(const weir_updates *u) {
+/* How many updates come before the first negative weight. */
+static size_t count_before_negative(const weir_updates *u) {
     if (!u->weights && !u->fractions) return u->count;
     for (size_t i = 0; i < u->count; i++)
         if (weir__weight(u, i) < 0) return i;
     return u->count;
 }
 
-static weir_status add_gains(weir_sketch *s, const weir_updates *u, double *lows, size_t *done,
-                             weir_error *err) {
+static weir_status add_positive(weir_sketch *s, const weir_updates *u, double *lows, size_t *done,
+                                weir_error *err) {
     weir__matrix *m = &counting(s)->matrix;
     if (decays(s)) {
         add_decayed(s, u, lows);
@@ -197,8 +197,8 @@ weir_status weir__counting_add_lows(weir_sketch *s, const weir_updates *u, doubl
     if (u->fractions && m->counter != WEIR__COUNTER_REAL)
         return weir__fail(err, WEIR_ERR_RANGE, 0,
                           "weights with fractions need a sketch with counter=real");
-    if (m->conservative) part.count = gains(u);
-    weir_status status = add_gains(s, &part, lows, done, err);
+    if (m->conservative) part.count = count_before_negative(u);
+    weir_status status = add_positive(s, &part, lows, done, err);
     if (status != WEIR_OK || part.count == u->count) return status;
     return weir__fail(err, WEIR_ERR_RANGE, (int64_t)part.count,
                       "update=conservative cannot take a negative weight; use update=plain for "

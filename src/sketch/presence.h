@@ -7,7 +7,7 @@
 #include "sketch/matrix_sketch.h"
 
 #define WEIR__NEEDS_PRESENT (WEIR__NEEDS_HASHES | WEIR__NEEDS_PRESENCE)
-#define WEIR__Z99 2.5758 /* a normal variable is within so many deviations with 99% */
+#define WEIR__Z99 2.5758 /* deviations from the mean that hold 99% of a normal variable */
 
 /* Call put(sketch, hash) for every key with a weight, and count them in the total. */
 static inline void weir__presence_add(weir_sketch *s, const weir_updates *u, size_t *done,

@@ -69,7 +69,7 @@ static void put(spacecode_sketch *c, uint64_t hash) {
     }
 }
 
-/* A weight counts as so many keys, one after the other. */
+/* A weight of w counts as w keys, one after the other. */
 static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
     weir_status status = WEIR_OK;
     size_t i = 0;

@@ -28,7 +28,7 @@ typedef enum {
     WEIR__BLOCK_PART = 1,  /* a part begins: u32 kind, name */
     WEIR__BLOCK_BYTES = 2, /* its fields */
     WEIR__BLOCK_CELLS = 3, /* the next cells of an object */
-    WEIR__BLOCK_ZEROS = 4, /* u64: so many bytes of the cells are zero */
+    WEIR__BLOCK_ZEROS = 4, /* u64: number of bytes of the cells that are zero here */
     WEIR__BLOCK_END = 5    /* nothing follows */
 } weir__block_kind;
 

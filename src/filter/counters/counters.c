@@ -43,7 +43,7 @@ double weir__counters_keys(const weir__counters *c, double fill) {
 
 /* --- planning --------------------------------------------------------------------- */
 
-/* The shape that so many lines of memory give. */
+/* The shape of the counters, by the number of lines. */
 typedef struct {
     bool block, with_second;
     unsigned width;
@@ -79,7 +79,7 @@ static unsigned best_k(shape s, double fpr) {
     return best;
 }
 
-/* The least memory in whole lines for so many keys; more than MOST_LINES if none. */
+/* The least number of lines for `capacity` keys; more than MOST_LINES if none. */
 static uint64_t lines_for(shape s, unsigned k, double capacity, double fpr) {
     uint64_t low = 0, high = 16;
     for (; high <= MOST_LINES; low = high, high *= 2) {

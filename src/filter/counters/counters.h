@@ -63,7 +63,7 @@ typedef struct {
 /* --- formulas ------------------------------------------------------------------- */
 
 /* The chance that a new key finds its k counters non-zero, or that those of a
- * key were all raised by others, once so many distinct keys are in. */
+ * key were all raised by others, after `keys` distinct ones. */
 double weir__counters_fpr(const weir__counters *c, double keys);
 
 /* How many keys reach fpr, and how many leave this share of counters non-zero. */

@@ -48,7 +48,7 @@ static uint64_t first_cells(const weir__fading *c, unsigned n) {
     return c->lows & (bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1);
 }
 
-/* Of WEIR__DRAWS draws so many decrement a cell of value v. */
+/* How many of WEIR__DRAWS draws decrement a cell of value v: one in v, rounded. */
 static unsigned draws_for(unsigned v) { return (WEIR__DRAWS + v / 2) / v; }
 
 double weir__fading_spared(unsigned v) { return v ? 1 - (double)draws_for(v) / WEIR__DRAWS : 0; }

@@ -41,7 +41,7 @@ typedef struct {
     uint64_t keep[2 * WEIR__LINE_WORDS];  /* all ones in the lanes that have one */
 } line_step;
 
-/* For so many cells of a key: the steps, and what the last one keeps. */
+/* By the number of cells of a key: the steps, and the cells that the last step keeps. */
 typedef struct {
     const line_step *step;
     unsigned steps;
@@ -99,7 +99,7 @@ HOT void line_cells_by(const line_plan *plan, uint64_t rest, unsigned width, boo
     *cells = sum;
 }
 
-/* Mixes of so many keys side by side: mixes[m * LINE_KEYS + i] is the mix m of key i. */
+/* Mixes of LINE_KEYS keys side by side: mixes[m * LINE_KEYS + i] is the mix m of key i. */
 enum { LINE_KEYS = 16, LINE_MIXES_MOST = (LINE_CELLS_MOST + 4) / 5 };
 HOT void line_mixes(unsigned mixes, const uint64_t *rests, uint64_t *mix) {
     for (unsigned m = 0; m < mixes; m++)

@@ -309,7 +309,7 @@ static void start(weir_filter *base) {
 
 static double total_cells(const weir__window *f) { return (double)f->words * f->a_word; }
 
-/* The rate of one Bloom filter with so many cells set. */
+/* The rate of one Bloom filter of which `set` cells are set. */
 static double rate_of(const weir__window *f, double set) {
     weir__shape shape = weir__window_shape(f->block, f->width, f->lines);
     double fill = set / shape.cells;

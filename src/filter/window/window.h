@@ -28,10 +28,10 @@ double weir__window_equal(const double *shares, unsigned n, unsigned k, unsigned
 void weir__window_overwritten(double cells, unsigned k, const double *keys, unsigned later,
                               double *shares);
 
-/* The marks that cells of so many bits tell apart. */
+/* The marks that a cell of `width` bits tells apart. */
 unsigned weir__window_marks(bool jumping, unsigned width);
 
-/* Ticks that may run at once when a cell has so many bits, and the other way round
+/* Ticks that may run at once, by the width of a cell; the width that some ticks need
  * (0: no width is enough). */
 unsigned weir__window_ticks(bool jumping, bool block, unsigned width);
 unsigned weir__window_width(bool jumping, bool block, uint64_t ticks);
@@ -42,7 +42,7 @@ weir__shape weir__window_shape(bool block, unsigned width, uint64_t lines);
 double weir__window_share(bool jumping, bool block, unsigned width, double fpr);
 unsigned weir__window_best_k(bool jumping, bool block, unsigned width, uint64_t lines, double fpr);
 
-/* The keys that may run at once in so many lines of 64 bytes. */
+/* The keys that may run at once in `lines` lines of 64 bytes. */
 double weir__window_capacity(bool jumping, bool block, unsigned width, uint64_t lines, unsigned k,
                              double fpr);
 

@@ -337,7 +337,7 @@ static inline uint64_t instant_of(weir__window *f, const weir_batch *batch, size
     return weir__window_instant(weir__batch_time(batch, i, now));
 }
 
-/* Keys per round: so many that their places fill, but do not flood, the nearest cache. */
+/* Keys per round: their places fit into the first-level cache. */
 static size_t classic_chunk(const weir__window *f) {
     size_t keys = PLACES / f->k;
     return keys < CHUNK ? keys : CHUNK;
@@ -480,7 +480,7 @@ static size_t offer_singly(weir__window *f, const weir_batch *batch, uint64_t *v
     return seen;
 }
 
-/* The width of cells and the rounds are told one by one, so that the compiler knows them. */
+/* One call for each width and number of rounds, so that both are constants to the compiler. */
 #define FIND(width) find_round(f, batch, from, width, ring)
 #define DECIDE(rounds)                                                                             \
     decide_round(f, batch, from - WEIR__ROUND, now, rounds, ring, &run, verdicts, cpu)

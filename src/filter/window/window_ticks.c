@@ -42,8 +42,8 @@ HOT uint64_t sweep_lines_wide(uint64_t *words, uint64_t count, const over_rule *
 #define sweep_lines_wide(...) 0
 #endif
 
-/* Clear what is over in some lines. Returns the cells cleared; `left` is whether any are
- * left. */
+/* Clear the cells of ticks that are over, in some lines. Returns how many; `left` says whether
+ * any cell is still set. */
 HOT uint64_t sweep_lines(uint64_t *words, uint64_t count, const over_rule *rule, over_kind kind,
                          unsigned width, bool *left, cpu_kind cpu) {
     half_line all = {0};

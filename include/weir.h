@@ -342,6 +342,10 @@ typedef struct {
 
 WEIR_API void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info);
 
+/* Keys offered and, of these, called SEEN: as weir_filter_get_info() has them, without the cost of
+ * looking at the cells for the rest. */
+WEIR_API void weir_filter_totals(const weir_filter *filter, uint64_t *offered, uint64_t *seen);
+
 /* The full spec with every option as it was resolved, seed included: making a
  * filter from it gives the same filter, empty. Writes at most `size` bytes and
  * a NUL; returns the length of the whole text, as snprintf() does. */

@@ -87,16 +87,14 @@ static bool read_options(arguments *args, hash_options *o, size_t *bytes, bool o
 /* --- is it the filter that the client means? -------------------------------------------------- */
 
 static bool fits(RedisModuleCtx *ctx, const weir_value *value, const hash_options *o) {
-    weir_filter_info info;
-    weir_filter_get_info(value->filter, &info);
     if (o->has_epoch && o->epoch != value->epoch) {
         reply_error(ctx, "WEIREPOCH %016" PRIx64 " is the epoch of the key, not %016" PRIx64,
                     value->epoch, o->epoch);
     } else if (o->has_version && o->version != WEIR_HASH_VERSION) {
         reply_error(ctx, "WEIRSEED the server hashes by version %d, not %" PRIu64,
                     WEIR_HASH_VERSION, o->version);
-    } else if (o->has_seed && o->seed != info.seed) {
-        reply_error(ctx, "WEIRSEED the seed of the key is %" PRIu64 ", not %" PRIu64, info.seed,
+    } else if (o->has_seed && o->seed != value->seed) {
+        reply_error(ctx, "WEIRSEED the seed of the key is %" PRIu64 ", not %" PRIu64, value->seed,
                     o->seed);
     } else {
         return true;

@@ -134,17 +134,17 @@ COMMAND(bf_reserve) {
 /* --- adding
  * ----------------------------------------------------------------------------------------- */
 
-static uint64_t cardinality(const weir_filter *filter, weir_filter_info *info) {
-    weir_filter_get_info(filter, info);
-    return info->offered - info->seen;
+static uint64_t cardinality(const weir_filter *filter) {
+    uint64_t offered, seen;
+    weir_filter_totals(filter, &offered, &seen);
+    return offered - seen;
 }
 
 /* How many new items a filter that may not scale still takes. */
-static uint64_t room_left(const weir_filter *filter) {
-    weir_filter_info info;
-    uint64_t keys = cardinality(filter, &info);
-    if (strcmp(info.name, "bloom") != 0 || !(info.room > 0)) return UINT64_MAX;
-    return (double)keys < info.room ? (uint64_t)(info.room - (double)keys) : 0;
+static uint64_t room_left(const weir_value *value) {
+    uint64_t keys = cardinality(value->filter);
+    if (!value->capacity) return UINT64_MAX;
+    return keys < value->capacity ? value->capacity - keys : 0;
 }
 
 static void replicate(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
@@ -159,7 +159,7 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString *key, const weir_va
 static void add_until_full(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
                            RedisModuleString **items, size_t count, bool several) {
     size_t length, done = 0;
-    uint64_t left = room_left(value->filter);
+    uint64_t left = room_left(value);
     bool full = false;
     if (several) RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
     for (size_t i = 0; i < count && !full; i++) {
@@ -203,8 +203,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
     if (state == KEY_ABSENT && o->create) value = make(ctx, name, &handle, o);
     else if (state == KEY_ABSENT) reply_error(ctx, "ERR not found");
     if (value) {
-        if (room_left(value->filter) < count)
-            add_until_full(ctx, name, value, items, count, several);
+        if (room_left(value) < count) add_until_full(ctx, name, value, items, count, several);
         else add_all(ctx, name, value, items, count, several);
         key_changed(ctx, name, "weir.add");
     }
@@ -279,9 +278,8 @@ COMMAND(bf_mexists) { return exists(ctx, argv, argc, true); }
 COMMAND(bf_card) {
     (void)argc;
     key_handle handle;
-    weir_filter_info info;
     key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
-    if (state == KEY_FOUND) reply_whole(ctx, cardinality(handle.value->filter, &info));
+    if (state == KEY_FOUND) reply_whole(ctx, cardinality(handle.value->filter));
     else if (state == KEY_ABSENT) RedisModule_ReplyWithLongLong(ctx, 0);
     key_close(&handle);
     return REDISMODULE_OK;
@@ -303,7 +301,8 @@ enum { INFO_FIELDS = sizeof info_fields / sizeof *info_fields };
 
 static void reply_info_value(RedisModuleCtx *ctx, const weir_value *value, size_t field) {
     weir_filter_info info;
-    uint64_t keys = cardinality(value->filter, &info), filters = 1;
+    uint64_t keys = cardinality(value->filter), filters = 1;
+    weir_filter_get_info(value->filter, &info);
     weir_filter_details(value->filter, take_filters, &filters);
     const uint64_t numbers[] = {(uint64_t)info.room, value_memory(value), filters, keys};
     if (field < INFO_FIELDS - 1) reply_whole(ctx, numbers[field]);

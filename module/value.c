@@ -119,11 +119,14 @@ static void settle(weir_value *value, value_kind kind) {
         weir_filter_info info;
         weir_filter_get_info(value->filter, &info);
         value->timed = info.window_is_time;
+        value->seed = info.seed;
+        value->capacity = strcmp(info.name, "bloom") == 0 ? (uint64_t)info.room : 0;
         weir_filter_hide_tests(value->filter); /* or primaries and replicas would differ */
     } else if (kind == VALUE_SKETCH) {
         weir_sketch_info info;
         weir_sketch_get_info(value->sketch, &info);
         value->timed = info.uses_time;
+        value->seed = info.seed;
     }
     add_to(total_of(kind), 1);
 }
@@ -344,9 +347,9 @@ size_t value_spec(const weir_value *value, char *buffer, size_t size) {
 
 uint64_t value_offered(const weir_value *value) {
     if (value->kind == VALUE_FILTER) {
-        weir_filter_info info;
-        weir_filter_get_info(value->filter, &info);
-        return info.offered;
+        uint64_t offered, seen;
+        weir_filter_totals(value->filter, &offered, &seen);
+        return offered;
     }
     weir_sketch_info info;
     weir_sketch_get_info(value->sketch, &info);

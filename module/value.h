@@ -36,8 +36,10 @@ typedef struct {
         weir_filter *filter;
         weir_sketch *sketch;
     };
-    uint64_t epoch; /* drawn at creation: tells an object from another under the same name */
-    bool timed;     /* keys have times: "now" has to be said to replicas */
+    uint64_t epoch;    /* drawn at creation: tells an object from another under the same name */
+    uint64_t seed;     /* of the object */
+    uint64_t capacity; /* new keys that it is made for, if it is `bloom`; else 0 */
+    bool timed;        /* keys have times: "now" has to be said to replicas */
     value_account *account;
     producers *last;     /* batches, or NULL */
     value_buffer copy;   /* of an export; not a part of what the value is */

@@ -230,6 +230,11 @@ void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info) {
     filter->class->info(filter, info);
 }
 
+void weir_filter_totals(const weir_filter *filter, uint64_t *offered, uint64_t *seen) {
+    *offered = filter->offered;
+    *seen = filter->seen;
+}
+
 size_t weir_filter_spec(const weir_filter *filter, char *buffer, size_t size) {
     weir__tables tables = tables_of(filter->class);
     return weir__spec_print(&tables, filter->values, buffer, size);

@@ -61,6 +61,10 @@ static void batch_size_is_free(const weir_kind *kind) {
         weir_filter_info info;
         weir_filter_get_info(filter, &info);
         assert_int_equal(info.offered, KEYS);
+        uint64_t offered, called_seen;
+        weir_filter_totals(filter, &offered, &called_seen);
+        assert_int_equal(offered, KEYS);
+        assert_int_equal(called_seen, info.seen);
         assert_int_equal(info.seen, total);
         weir_filter_free(filter);
     }

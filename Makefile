@@ -16,6 +16,9 @@ setup: ## install the Debian packages that are missing
 demo: setup all ## drop the duplicates of a bundled real stream and show the error made
 	@tools/demo build/weir
 
+demo-cluster: setup all ## one filter for two producers on a cluster here, a server of which is killed
+	@tools/demo-cluster build/weir build/module/weir.so
+
 test: setup ## every test, as CI runs them
 	@tools/test
 
@@ -49,6 +52,6 @@ clean: ## remove everything that was built
 	@rm -rf build build-*
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all setup demo test check bench accuracy lab lab-full lab-test install format clean help
+.PHONY: all setup demo demo-cluster test check bench accuracy lab lab-full lab-test install format clean help

@@ -75,6 +75,11 @@ int at_option(at_settings *at, int id, const char *value) {
     return id >= AT_ON_LOST && id <= AT_KEY ? take(at, id, value) : EXIT_DONE;
 }
 
+bool at_is_url(const char *text) {
+    return (strstr(text, "://") && strpbrk(text, ":/") == strstr(text, "://")) ||
+           !strncmp(text, "unix:", 5);
+}
+
 int at_resolve(const at_settings *at) {
     if (at->given && !at->url) return cli_error("--%s goes with --at URL", at->given);
     return EXIT_DONE;
@@ -213,7 +218,88 @@ void at_report_json(FILE *out, const weir_remote *remote) {
     fputc('}', out);
 }
 
+/* --- weir inspect ------------------------------------------------------------------------- */
+
+static void inspect_text(const char *spec, const char *url, const weir_remote_slice *slices,
+                         size_t count) {
+    char shown[SPEC_SIZE] = "", a[32], b[32];
+    spec_pretty(shown, spec);
+    printf("%s\nfilter           %s\n%-32s %-22s %10s %10s %7s\n", url, shown, "slice", "server",
+           "offered", "seen", "fill");
+    for (size_t i = 0; i < count; i++) {
+        const weir_remote_slice *s = &slices[i];
+        printf("%-32s %-22s ", s->key, s->server);
+        if (s->gone) puts("is gone");
+        else
+            printf("%10s %10s %6.1f%%%s\n", weir_print_count(a, (double)s->offered),
+                   weir_print_count(b, (double)s->seen), 100 * s->fill,
+                   s->overfull ? ", forgetting" : "");
+    }
+}
+
+static void inspect_json(const char *spec, const char *url, const weir_remote_slice *slices,
+                         size_t count, double fairness) {
+    fputs("{\"at\":", stdout);
+    report_json_string(stdout, url);
+    fputs(",\"spec\":", stdout);
+    report_json_string(stdout, spec);
+    fputs(",\"slices\":[", stdout);
+    for (size_t i = 0; i < count; i++) {
+        const weir_remote_slice *s = &slices[i];
+        printf("%s{\"key\":\"%s\",\"server\":\"%s\",\"gone\":%s,\"offered\":%" PRIu64
+               ",\"seen\":%" PRIu64 ",\"memory\":%" PRIu64 ",\"fill\":%.9g,\"epoch\":\"%016" PRIx64
+               "\"}",
+               i ? "," : "", s->key, s->server, s->gone ? "true" : "false", s->offered, s->seen,
+               s->memory, s->fill, s->epoch);
+    }
+    printf("],\"fairness\":%.9g}\n", fairness);
+}
+
+/* Jain's index of what the slices were offered: 1 is even. */
+static double fairness_of(const weir_remote_slice *slices, size_t count) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)slices[i].offered;
+        squares += (double)slices[i].offered * (double)slices[i].offered;
+    }
+    return squares > 0 ? sum * sum / (squares * (double)count) : 1;
+}
+
+int at_inspect(const at_settings *at, const char *url, bool json) {
+    char spec[SPEC_SIZE] = "";
+    weir_remote *remote;
+    weir_remote_stats stats;
+    weir_error err;
+    if (weir_remote_open(&remote, url, &at->options, &err) != WEIR_OK)
+        return cli_error("%s", err.message);
+    weir_status status = weir_remote_look(remote, &err);
+    weir_remote_get_stats(remote, &stats);
+    weir_remote_slice *slices = calloc(stats.slices + 1, sizeof *slices);
+    for (size_t i = 0; slices && i < stats.slices && status == WEIR_OK; i++)
+        status = weir_remote_get_slice(remote, i, &slices[i], &err);
+    int code = !slices             ? cli_error("out of memory")
+               : status != WEIR_OK ? cli_error("%s", err.message)
+                                   : EXIT_DONE;
+    if (code == EXIT_DONE) {
+        double fairness = fairness_of(slices, stats.slices);
+        weir_remote_spec(remote, spec, sizeof spec);
+        if (json) inspect_json(spec, url, slices, stats.slices, fairness);
+        else inspect_text(spec, url, slices, stats.slices);
+        if (!json)
+            printf("load             even to %.3f (Jain), %zu slices on %zu masters\n", fairness,
+                   stats.slices, stats.masters);
+    }
+    free(slices);
+    weir_remote_close(remote);
+    return code;
+}
+
 #else
+
+int at_inspect(const at_settings *at, const char *url, bool json) {
+    (void)at, (void)json;
+    return cli_error("cannot reach '%s': this weir was built without hiredis", url);
+}
 
 int at_begin(weir_remote **remote, at_settings *at, const char *spec, bool kind_given) {
     (void)remote, (void)spec, (void)kind_given;

@@ -25,6 +25,42 @@ enum {
 };
 
 #define AT_GROUP "Servers"
+/* How to reach the servers of an address. */
+#define AT_ACCESS_ROWS                                                                             \
+    {AT_PASSWORD,                                                                                  \
+     "password-file",                                                                              \
+     0,                                                                                            \
+     OPT_VALUE,                                                                                    \
+     "FILE",                                                                                       \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     AT_GROUP,                                                                                     \
+     false,                                                                                        \
+     "The password for the servers: the first line of FILE.",                                      \
+     "Without it `WEIR_PASSWORD` or `REDISCLI_AUTH` in the environment. It is never taken "        \
+     "from the command line, which everybody can read."},                                          \
+        {AT_CA,                                                                                    \
+         "ca-file",                                                                                \
+         0,                                                                                        \
+         OPT_VALUE,                                                                                \
+         "FILE",                                                                                   \
+         NULL,                                                                                     \
+         "the system's",                                                                           \
+         AT_GROUP,                                                                                 \
+         false,                                                                                    \
+         "Who signs the certificates of TLS servers (PEM).",                                       \
+         NULL},                                                                                    \
+        {AT_CERT, "cert-file",                                                                     \
+         0,       OPT_VALUE,                                                                       \
+         "FILE",  NULL,                                                                            \
+         NULL,    AT_GROUP,                                                                        \
+         false,   "The certificate that we show to TLS servers (PEM).",                            \
+         NULL},                                                                                    \
+    {                                                                                              \
+        AT_KEY, "key-file", 0, OPT_VALUE, "FILE", NULL, NULL, AT_GROUP, false,                     \
+            "Its private key (PEM).", NULL                                                         \
+    }
+
 #define AT_ROWS                                                                                    \
     {AT_URL,                                                                                       \
      "at",                                                                                         \
@@ -106,39 +142,7 @@ enum {
          false,                                                                                    \
          "Slices of a filter that is made.",                                                       \
          "Without it as few as keep each within 32M, but one for each master."},                   \
-        {AT_PASSWORD,                                                                              \
-         "password-file",                                                                          \
-         0,                                                                                        \
-         OPT_VALUE,                                                                                \
-         "FILE",                                                                                   \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         AT_GROUP,                                                                                 \
-         false,                                                                                    \
-         "The password for the servers: the first line of FILE.",                                  \
-         "Without it `WEIR_PASSWORD` or `REDISCLI_AUTH` in the environment. It is never taken "    \
-         "from the command line, which everybody can read."},                                      \
-        {AT_CA,                                                                                    \
-         "ca-file",                                                                                \
-         0,                                                                                        \
-         OPT_VALUE,                                                                                \
-         "FILE",                                                                                   \
-         NULL,                                                                                     \
-         "the system's",                                                                           \
-         AT_GROUP,                                                                                 \
-         false,                                                                                    \
-         "Who signs the certificates of TLS servers (PEM).",                                       \
-         NULL},                                                                                    \
-        {AT_CERT, "cert-file",                                                                     \
-         0,       OPT_VALUE,                                                                       \
-         "FILE",  NULL,                                                                            \
-         NULL,    AT_GROUP,                                                                        \
-         false,   "The certificate that we show to TLS servers (PEM).",                            \
-         NULL},                                                                                    \
-    {                                                                                              \
-        AT_KEY, "key-file", 0, OPT_VALUE, "FILE", NULL, NULL, AT_GROUP, false,                     \
-            "Its private key (PEM).", NULL                                                         \
-    }
+        AT_ACCESS_ROWS
 
 typedef struct {
     const char *url;   /* NULL: the filter is here */
@@ -160,6 +164,10 @@ int at_begin(weir_remote **remote, at_settings *at, const char *spec, bool kind_
 /* As weir_filter_offer_batch(). False, after a message, when the servers failed for good: the
  * verdicts are good to be used all the same, and nothing more is to be offered. */
 bool at_offer(weir_remote *remote, const weir_batch *batch, uint64_t *verdicts, size_t *seen);
+
+/* weir inspect: the slices of an address. EXIT_TROUBLE after a message. */
+bool at_is_url(const char *text);
+int at_inspect(const at_settings *at, const char *url, bool json);
 
 void at_end(weir_remote *remote); /* NULL is allowed */
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "cli.h"
 #include "opts.h"
 #include "report.h"
@@ -22,6 +23,7 @@ enum { INSPECT_JSON = 1 };
 static const opt_entry inspect_table[] = {
     {INSPECT_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, NULL, true,
      "Print one JSON object instead of text.", NULL},
+    AT_ACCESS_ROWS,
     {0},
 };
 
@@ -293,17 +295,23 @@ static void show_json(weir_snapshot *snapshot, const char *path) {
 static int run_inspect(int argc, char **argv) {
     opt_parser parser;
     bool json = false;
+    at_settings at = {0};
     opt_init(&parser, &cmd_inspect, argc, argv);
     for (int id; (id = opt_next(&parser)) != OPT_END;) {
         if (id == OPT_WRONG) return EXIT_TROUBLE;
         if (id < 0) return opt_show_help(&cmd_inspect, id);
         if (id == INSPECT_JSON) json = true;
+        if (at_option(&at, id, parser.value) != EXIT_DONE) return EXIT_TROUBLE;
     }
     if (parser.operands == 0) return cli_error("a snapshot is missing: weir inspect FILE");
     int code = EXIT_DONE;
     for (int i = 0; i < parser.operands; i++) {
         weir_snapshot *snapshot;
         weir_error err;
+        if (at_is_url(argv[i])) {
+            if (at_inspect(&at, argv[i], json) != EXIT_DONE) code = EXIT_TROUBLE;
+            continue;
+        }
         if (weir_snapshot_read(&snapshot, argv[i], &err) != WEIR_OK) {
             code = cli_error("%s", err.message);
             continue;
@@ -319,7 +327,8 @@ static int run_inspect(int argc, char **argv) {
 
 static const opt_section inspect_sections[] = {
     {"EXAMPLES", "    weir inspect seen.weir\n"
-                 "    weir inspect --json seen.weir"},
+                 "    weir inspect --json seen.weir\n"
+                 "    weir inspect redis+cluster://h1/clicks"},
     {"EXIT STATUS", "= 0\nThe snapshot is sound.\n\n"
                     "= 2\nIt is not, or cannot be read: one line on standard error says why."},
     {0},
@@ -337,6 +346,10 @@ const opt_command cmd_inspect = {
         "full it is and how it stands, a picture of its sites if it has any; the audit; how "
         "far the run that wrote it had come; and of a summary of pairs its records, what they are "
         "compared by, and how they were read.\n"
+        "\n"
+        "Of an address, as `weir dedup --at` takes it, it shows the filter there: the key of each "
+        "slice, its server, how many keys it was offered by all runs and knew, how full it is, and "
+        "how even the load is.\n"
         "\n"
         "With `--json` it prints one object for each file, with an array `parts`. Every part has "
         "`name`, `kind` (`filter`, `sketch`, `pairs`, `audit` or `note`) and `bytes`. A filter "

@@ -83,6 +83,10 @@ WEIR_EXPERIMENTAL size_t weir_remote_spec(const weir_remote *remote, char *buffe
 WEIR_EXPERIMENTAL weir_status weir_remote_begin(weir_remote *remote, const char *spec,
                                                 size_t slices, weir_error *err);
 
+/* Only look: weir_remote_get_slice() then works, and nothing is made. WEIR_ERR_RANGE: there is no
+ * filter of that name. */
+WEIR_EXPERIMENTAL weir_status weir_remote_look(weir_remote *remote, weir_error *err);
+
 /* After weir_remote_begin(): an empty filter of the same kind as a slice, with its seed. It makes
  * hashes, and weir_filter_get_info() of it says about windows and importances what holds there. */
 WEIR_EXPERIMENTAL weir_filter *weir_remote_twin(const weir_remote *remote);
@@ -126,6 +130,7 @@ typedef struct {
     double fill, fpr_now;
     bool overfull;
     uint64_t epoch; /* drawn when it was made */
+    bool gone;      /* there is no value under its key */
 } weir_remote_slice;
 WEIR_EXPERIMENTAL weir_status weir_remote_get_slice(weir_remote *remote, size_t i,
                                                     weir_remote_slice *slice, weir_error *err);

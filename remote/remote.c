@@ -211,8 +211,6 @@ static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     char epoch[24];
     uint64_t word;
     wire_reply *reply;
-    manifest_slice_key(&r->plan, i, s->key, r->name);
-    s->slot = fleet_slot(s->key, strlen(s->key));
     weir_status status = draw(&word, err);
     if (status != WEIR_OK) return status;
     snprintf(epoch, sizeof epoch, "%016" PRIx64, word);
@@ -252,13 +250,29 @@ static weir_status make_leaf(weir_remote *r, weir_error *err) {
     return weir_filter_new(&r->leaf, spec, err);
 }
 
+static weir_status name_slices(weir_remote *r, weir_error *err) {
+    r->slices = calloc(r->plan.slices, sizeof *r->slices);
+    if (!r->slices) return wire_no_memory(err);
+    for (size_t i = 0; i < r->plan.slices; i++) {
+        slice *s = &r->slices[i];
+        manifest_slice_key(&r->plan, i, s->key, r->name);
+        s->slot = fleet_slot(s->key, strlen(s->key));
+    }
+    return WEIR_OK;
+}
+
+weir_status weir_remote_look(weir_remote *r, weir_error *err) {
+    if (!r->found)
+        return wire_fail(err, WEIR_ERR_RANGE, "there is no filter '%s' on the servers", r->name);
+    weir_status status = make_twin(r, r->plan.spec, r->plan.slices, err);
+    return status == WEIR_OK ? name_slices(r, err) : status;
+}
+
 weir_status weir_remote_begin(weir_remote *r, const char *spec, size_t slices, weir_error *err) {
     weir_status status =
         r->found ? make_twin(r, r->plan.spec, r->plan.slices, err) : plan_new(r, spec, slices, err);
     if (status == WEIR_OK && r->options.local_memory) status = make_leaf(r, err);
-    if (status != WEIR_OK) return status;
-    r->slices = calloc(r->plan.slices, sizeof *r->slices);
-    if (!r->slices) return wire_no_memory(err);
+    if (status == WEIR_OK) status = name_slices(r, err);
     for (size_t i = 0; i < r->plan.slices && status == WEIR_OK; i++) status = open_slice(r, i, err);
     r->found = status == WEIR_OK;
     return status;
@@ -303,9 +317,18 @@ weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *o
     if (r->flight_count)
         return wire_fail(err, WEIR_ERR_RANGE, "batches are on their way: collect them first");
     const char *info[] = {"WEIR.INFO", s->key};
-    weir_status status = call(r, s, 2, info, &reply, err);
-    if (status != WEIR_OK) return status;
     fleet_node *node = fleet_at(r->fleet, s->slot);
+    weir_error why = {0};
+    weir_status status = call(r, s, 2, info, &reply, &why);
+    out->gone = status != WEIR_OK && strstr(why.message, "WEIRMISSING");
+    if (status != WEIR_OK && !out->gone) {
+        if (err) *err = why;
+        return status;
+    }
+    if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
+    snprintf(out->key, sizeof out->key, "%s", s->key);
+    if (out->gone) return WEIR_OK;
+    node = fleet_at(r->fleet, s->slot);
     snprintf(out->key, sizeof out->key, "%s", s->key);
     if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
     out->offered = (uint64_t)number_field(reply, "offered");
@@ -314,7 +337,8 @@ weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *o
     out->fill = number_field(reply, "fill");
     out->fpr_now = number_field(reply, "fpr_now");
     out->overfull = number_field(reply, "overfull") != 0;
-    out->epoch = s->epoch;
+    const wire_reply *epoch = wire_reply_field(reply, "epoch");
+    if (epoch && epoch->text) out->epoch = strtoull(epoch->text, NULL, 16);
     wire_reply_free(reply);
     return WEIR_OK;
 }

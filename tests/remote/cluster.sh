@@ -30,6 +30,14 @@ run dedup --at "$(cluster_url leaf)" --memory 64M --seed 5 --local-memory 1M --s
 same local-filter-changes-nothing out theirs
 is local-filter-saves 30000 "$(grep -o '"local_seen":[0-9]*' err | cut -d: -f2)"
 
+# what stands on the servers
+run inspect "$at"; is inspect-exit 0 $rc
+is inspect-slices 3 "$(grep -c '^seen:{' out)"
+is inspect-masters 3 "$(sed -n 's/^seen:{[^ ]* *\([^ ]*\).*/\1/p' out | sort -u | wc -l)"
+run inspect --json "$at"
+is inspect-offered 80000 "$(grep -oE '"offered":[0-9]+' out | cut -d: -f2 | awk '{n += $1} END {print n}')"
+trouble_like inspect-nothing "inspect: there is no filter 'nothing' on the servers" inspect "$(cluster_url nothing)"
+
 # two at once: each key once
 run_two() { "$WEIR" dedup --at "$(cluster_url two)" --memory 64M first >"$1"; }
 run_two a & pid=$!; run_two b; wait $pid

@@ -35,6 +35,11 @@
  *            filter; a random bit instead would miss table 3 by 3 points.
  *            Algorithm 1 prints neither the clearing of the drawn keys nor
  *            "s/i <= p*" (it compares the random number with p*).
+ * Bias       the paper leaves other bias functions to future work. bias=root draws key i
+ *            with probability sqrt(s/i), which falls more slowly; bias=recent draws all,
+ *            the memory-less temporal bias of its reference [3]: each insertion clears one
+ *            bit of each filter, so a key fades as e^(-2k n/s) with the n keys after it.
+ *            The bounds on false positives are those of bias=threshold.
  *            Where a set bit is looked for, the search goes from a random place
  *            on through 64 words at most; where all of them are empty there is
  *            room, and nothing is cleared.
@@ -67,16 +72,18 @@
 #include "filter/line/line_groups.h"
 #include "filter/probe.h"
 
-enum { OPT_K = WEIR__OPT_OWN, OPT_PSTAR, OPT_READING, OPT_AIM, OPT_LAYOUT };
+enum { OPT_K = WEIR__OPT_OWN, OPT_PSTAR, OPT_READING, OPT_AIM, OPT_LAYOUT, OPT_BIAS };
+enum { BIAS_THRESHOLD, BIAS_ROOT, BIAS_RECENT };
 enum { AIM_MEAN, AIM_FPR, AIM_FNR };
 enum { K_MOST = 64, CHUNK = 64, PLACES = 1024, SEARCH_WORDS = 64 };
 
 typedef struct {
     weir_filter base;
-    uint64_t s;            /* bits of each filter */
-    uint64_t lines;        /* block; 0: classic */
-    unsigned k, group;     /* group: bits of each filter in a line */
-    bool text;             /* reading=text */
+    uint64_t s;        /* bits of each filter */
+    uint64_t lines;    /* block; 0: classic */
+    unsigned k, group; /* group: bits of each filter in a line */
+    bool text;         /* reading=text */
+    unsigned bias;
     uint64_t sampled_only; /* keys up to which s/i is above p* */
     group_plan plan;       /* block: how a key's bits are found */
     struct {
@@ -213,7 +220,10 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     f->group = WEIR__LINE_BITS / f->k;
     f->s = block ? f->lines * f->group : bytes * 8 / f->k;
     if (block) group_plan_make(&f->plan, f->group, f->k, 0);
-    double limit = (double)f->s / weir__opt_rate(filter, OPT_PSTAR);
+    f->bias = (unsigned)weir__opt_whole(filter, OPT_BIAS);
+    double pstar = weir__opt_rate(filter, OPT_PSTAR);
+    double limit = (double)f->s / (f->bias == BIAS_ROOT ? pstar * pstar : pstar);
+    if (f->bias == BIAS_RECENT) limit = INFINITY; /* no key is left out */
     f->sampled_only = limit < 0x1p62 ? (uint64_t)ceil(limit) - 1 : UINT64_C(1) << 62;
     return weir__filter_map(filter, bytes, err);
 }
@@ -236,11 +246,18 @@ typedef struct {
     bool drawn;
 } arrival;
 
+static bool draw(const reservoir_filter *f, uint64_t random, uint64_t number) {
+    if (number <= f->s || f->bias == BIAS_RECENT) return true;
+    if (f->bias == BIAS_THRESHOLD) return weir__scale(random, number) < f->s;
+    double u = (double)(random >> 11) * 0x1p-53;
+    return u * u * (double)number < (double)f->s;
+}
+
 static arrival next_arrival(reservoir_filter *f) {
     arrival a;
     a.number = ++f->state.keys;
     a.random = weir__rng_next(&f->state.rng);
-    a.drawn = a.number <= f->s || weir__scale(a.random, a.number) < f->s;
+    a.drawn = draw(f, a.random, a.number);
     return a;
 }
 
@@ -421,6 +438,19 @@ static void look_at(const reservoir_filter *f, uint64_t at, double *fill, double
     }
 }
 
+static double draw_chance(const reservoir_filter *f, double i) {
+    double share = fmin(1, (double)f->s / i);
+    return f->bias == BIAS_RECENT ? 1 : f->bias == BIAS_ROOT ? sqrt(share) : share;
+}
+
+/* Keys that are drawn of those from+1 .. to. */
+static double draws(const reservoir_filter *f, double from, double to) {
+    double s = (double)f->s, early = fmax(0, fmin(to, s) - from);
+    if (f->bias == BIAS_THRESHOLD) return insertions(from, to, s);
+    if (f->bias == BIAS_RECENT) return to - from;
+    return early + 2 * sqrt(s) * (sqrt(fmax(to, s)) - sqrt(fmax(from, s)));
+}
+
 /* Has it begun to forget? By the tables each key clears one of s bits in each of k filters,
  * from the first on: i keys are expected to have lost k i^2 / 2s of them. */
 static bool has_forgotten(const reservoir_filter *f) {
@@ -444,12 +474,12 @@ static void info(const weir_filter *filter, weir_filter_info *info) {
 
 static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {
     const reservoir_filter *f = (const reservoir_filter *)filter;
-    double i = (double)f->state.keys, s = (double)f->s;
+    double i = (double)f->state.keys;
     weir__detail(each, context, "k", "filters, one bit of each per key", "%u", f->k);
     weir__detail(each, context, "s", "bits of each filter; this many keys are surely inserted",
                  "%llu", (unsigned long long)f->s);
     weir__detail(each, context, "insert_probability", "chance that the next key is drawn", "%.4g",
-                 fmin(1, s / (i + 1)));
+                 draw_chance(f, i + 1));
     weir__detail(each, context, "fpr_most", "false positive rate that it may reach", "%.3g",
                  most_fpr(f->text, f->lines > 0, f->k));
     weir__detail(each, context, "k_for_fpr", "k that would keep the bound (equation 5.27)", "%u",
@@ -472,13 +502,13 @@ static weir_status check(const weir_filter *filter, weir_error *err) {
 static double known_at(const reservoir_filter *f, double i, double gap, double new_share) {
     double s = (double)f->s, turn = (double)f->sampled_only, open = 1, known = 0;
     for (double at = i - gap; at > 0 && open > 1e-4; at -= gap) {
-        double inserted = at <= s || at > turn ? 1 : s / at;
+        double inserted = at <= s || at > turn ? 1 : draw_chance(f, at);
         double late = fmax(0, i - fmax(at, turn)) * new_share;
-        double left = decay(at, i, s) * exp(-2 * late / s);
+        double left = exp(-2 * (draws(f, at, i) + late) / s);
         known += open * inserted * pow(0.5 + 0.5 * left, f->k);
         open *= 1 - inserted;
     }
-    return known + open * weir__reservoir_fpr(i, s, f->k);
+    return known + open * pow(0.5 - 0.5 * exp(-2 * draws(f, 0, i) / s), f->k);
 }
 
 static double fnr_of_gaps(const reservoir_filter *f, const weir_stream_model *model,
@@ -501,7 +531,7 @@ static void expect(const weir_filter *filter, const weir_stream_model *model,
     double records = fmax(1, model->records), firsts = model->distinct / records, fnr = 0.5;
     for (int round = 0; round < 4; round++)
         fnr = fnr_of_gaps(f, model, firsts + fnr * (1 - firsts));
-    expectation->fpr = weir__reservoir_fpr(records, (double)f->s, f->k);
+    expectation->fpr = pow(0.5 - 0.5 * exp(-2 * draws(f, 0, records) / (double)f->s), f->k);
     if (f->text) expectation->fpr = pow(-expm1(-fmin(1, records / (double)f->s)), f->k);
     expectation->fnr = fnr;
 }
@@ -523,6 +553,9 @@ static const weir_option options[] = {
      "k by the paper's mean, by fpr (keeps the bound), or 1 (fewest false negatives)"},
     {"layout", WEIR_OPT_CHOICE, 0, 0, "classic|block", "classic",
      "bits anywhere, as in the paper, or all of a key in one cache line: faster"},
+    {"bias", WEIR_OPT_CHOICE, 0, 0, "threshold|root|recent", NULL,
+     "which keys are drawn: as the paper, s/i, unless given; its square root; or all, so that the "
+     "latest are kept"},
     {NULL, WEIR_OPT_COUNT, 0, 0, NULL, NULL, NULL},
 };
 

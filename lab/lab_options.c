@@ -66,7 +66,7 @@ static const opt_section lab_sections[] = {
      "= producers:n=,universe=,producers=,fanout=,local=\nWith the producer before each id; a "
      "share `local` of its records are ids of its own, the others of its neighbours.\n\n"
      "= mix:n=,parts=\nSeveral streams at once and one after another, as in "
-     "`mix:n=300K,parts=3*zipf;0.9;50K+1*loop;20K/2*scan+1*again;10%;100K`: weights before `*`, "
+     "`mix:n=300K,parts=3*zipf;0.9;50K+1*loop;20K/2*scan`: weights before `*`, "
      "parts joined by `+`, regimes of equal length by `/`. Parts: `zipf;S;DOMAIN`, "
      "`uniform;UNIVERSE`, `loop;LENGTH`, `scan` (every id once), `fashion;MEAN;EVERY` (a new id "
      "each EVERY records, drawn by an age of MEAN ids), `again;SHARE;FAR` (that share repeats one "

@@ -36,6 +36,7 @@ void stopping_catch(void (*last_words)(void)) {
             sigaction(numbers[i], &action, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told */
 }
 
 void stopping_interrupts(stream_reader *reader) { interruptible = reader; }

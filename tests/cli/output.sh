@@ -16,4 +16,13 @@ gives device '' dedup $m -o /dev/null in
 mkfifo pipe; "$WEIR" dedup $m <pipe >live & pid=$!
 exec 9<>pipe; printf 'x\n' >&9; for _ in {1..60}; do [[ -s live ]] && break; sleep 0.05; done
 is live-output x "$(cat live)"; exec 9>&-; wait $pid
+
+# a file that may not grow is told, not died of: the output, a state, what was chosen
+seq 1 100000 >many
+(ulimit -f 100; TMPDIR=. "$WEIR" dedup $m -o limited many 2>err; echo $? >code)
+is limit-output "2 weir: dedup: cannot write 'limited': File too large" "$(cat code) $(cut -d';' -f1 err)"
+(ulimit -f 100; "$WEIR" dedup $m --state limited.weir -o /dev/null many 2>err; echo $? >code)
+is limit-state 2 "$(cat code)"; is limit-state-said 1 "$(grep -c 'File too large' err)"
+(ulimit -f 100; "$WEIR" count --state limited.weir many >out 2>err; echo $? >code); is limit-count 2 "$(cat code)"
+is limit-nothing-left '' "$(ls -A | grep limited | grep -v lock)"
 finish

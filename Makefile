@@ -19,6 +19,9 @@ demo: setup all ## drop the duplicates of a bundled real stream and show the err
 demo-cluster: setup all ## one filter for two producers on a cluster here, a server of which is killed
 	@tools/demo-cluster build/weir build/module/weir.so
 
+demo-redis: setup all ## the same inside a Redis server, beside a plain set
+	@tools/demo-redis build
+
 test: setup ## every test, as CI runs them
 	@tools/test
 
@@ -54,4 +57,4 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all setup demo demo-cluster test check bench accuracy lab lab-full lab-test install format clean help
+.PHONY: all setup demo demo-cluster demo-redis test check bench accuracy lab lab-full lab-test install format clean help

@@ -5,6 +5,7 @@
 #include "filter/recent/recent_clock.h"
 #include "filter/recent/recent_convert.h"
 #include "filter/recent/recent_spread.h"
+#include "filter/recent/recent_table.h"
 
 static const double rates[] = {0.1, 0.01, 0.001, 0.000001};
 enum { RATES = 4, BATCH = 256 };
@@ -28,6 +29,49 @@ static void exact_while_keys_fit(void **unused) {
             assert_sound(f);
             free_recent(f);
         }
+}
+
+/* A filter of 4 MiB is a table of 32 KiB at first, has all keys after each doubling and when it
+ * becomes lines, and touches no more memory than it needs. Hashes at both ends of the range begin
+ * again at the first line. */
+static void tables_double(void **unused) {
+    (void)unused;
+    recent_filter *f = make_recent(4 << 20, 1e-6, 3);
+    uint64_t table = f->state.table, changes = 0, keys = 0;
+    assert_true(table >= TABLE_FIRST && table < 2 * TABLE_FIRST);
+    for (; f->state.table; keys++) {
+        uint64_t hash = test_word(61, keys);
+        if (keys < 640 && keys % 64 == 0) hash = UINT64_MAX - keys;
+        if (keys < 640 && keys % 64 == 1) hash = keys - 1; /* and 0 is one of them */
+        assert_false(offer_hash(f, hash));
+        assert_true(offer_hash(f, hash));
+        if (f->state.table == table) continue;
+        changes++, table = f->state.table;
+        assert_sound(f);
+        for (uint64_t i = 0; i < keys; i += 7)
+            if (i >= 640 || i % 64 > 1) assert_true(test_hash(f, test_word(61, i)));
+        for (uint64_t i = 0; i < keys && i < 640; i += 64)
+            assert_true(test_hash(f, UINT64_MAX - i) && test_hash(f, i));
+    }
+    assert_int_equal(changes, 8);
+    assert_int_equal(f->state.books.held, keys);
+    assert_int_equal(f->state.books.forgotten, 0);
+    assert_true(weir__filter_check(&f->base, NULL) == WEIR_OK);
+    free_recent(f);
+}
+
+/* Keys prepared so that all are in one line find no place at some time, are forgotten, and do no
+ * harm. */
+static void prepared_keys_do_no_harm(void **unused) {
+    (void)unused;
+    recent_filter *f = make_recent(1 << 20, 1e-6, 3);
+    for (uint64_t i = 0; i < 30000; i++) offer_hash(f, (UINT64_C(1) << 63) + i);
+    assert_true(f->state.books.forgotten > 0);
+    assert_sound(f);
+    for (uint64_t i = 0; i < 100000; i++) offer_hash(f, test_word(62, i));
+    assert_sound(f);
+    assert_int_equal(f->state.table, 0);
+    free_recent(f);
 }
 
 /* Lines of every shape: headers of one word, of more, and of one that becomes two; the
@@ -192,7 +236,7 @@ static void same_for_every_batch_and_processor(void **unused) {
     const size_t batches[] = {4096, 1, 7, 64};
     for (unsigned r = 0; r < RATES; r++) {
         stream first = make_stream(150000, 11);
-        uint64_t memory = r < 2 ? 8192 : 65536;
+        uint64_t memory = r < 2 ? 8192 : r < 3 ? 65536 : 262144;
         recent_filter *model = make_recent(memory, rates[r], 5);
         weir__cpu_most = CPU_ANY;
         run(model, first, 333);
@@ -285,9 +329,9 @@ static void little_is_lost_where_keys_just_fit(void **unused) {
 static void snapshot_continues_as_if_nothing_happened(void **unused) {
     (void)unused;
     const char *specs[] = {"recent:memory=8K,fpr=1%,seed=4", "recent:memory=8K,seed=4",
-                           "recent:memory=8K,seed=4,window=3000"};
+                           "recent:memory=8K,seed=4,window=3000", "recent:memory=1M,seed=4"};
     stream s = make_stream(60000, 21);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         weir_filter *a = make_filter(specs[i]), *b;
         uint64_t x[WEIR_VERDICT_WORDS(30000)], y[WEIR_VERDICT_WORDS(30000)];
         weir_filter_offer_batch(a, &(weir_batch){.count = 30000, .hashes = s.hashes}, x);
@@ -362,23 +406,53 @@ static void broken_lines_are_found(void **unused) {
     free_recent(f);
 }
 
+/* Two filters of so many keys each, a quarter of them in both, in any state: tables of different
+ * sizes, lines, or one of each. */
 static void merged_filters_know_what_both_know(void **unused) {
     (void)unused;
-    recent_filter *a = make_recent(65536, 1e-6, 1), *b = make_recent(65536, 1e-6, 1);
-    for (uint64_t i = 0; i < 6000; i++) offer_hash(a, test_word(1, i));
-    for (uint64_t i = 4000; i < 10000; i++) offer_hash(b, test_word(1, i));
-    assert_int_equal(weir__recent_merge(&a->base, &b->base, NULL), WEIR_OK);
-    assert_sound(a);
-    assert_int_equal(a->state.books.held, 10000);
-    for (uint64_t i = 0; i < 10000; i++) assert_true(test_hash(a, test_word(1, i)));
-    uint64_t wrong = 0;
-    for (uint64_t i = 0; i < 100000; i++) wrong += test_hash(a, test_word(2, i));
-    assert_true(wrong <= 2);
-    for (uint64_t i = 0; i < 100000; i++) offer_hash(b, test_word(3, i));
-    assert_int_equal(weir__recent_merge(&a->base, &b->base, NULL), WEIR_ERR_UNSUPPORTED);
-    assert_sound(a);
-    free_recent(a);
-    free_recent(b);
+    const uint64_t counts[][2] = {{100, 100},     {3000, 100},    {100, 30000},  {30000, 30000},
+                                  {90000, 20000}, {20000, 90000}, {90000, 40000}};
+    for (unsigned c = 0; c < 7; c++) {
+        recent_filter *a = make_recent(1 << 20, 1e-6, 1), *b = make_recent(1 << 20, 1e-6, 1);
+        uint64_t n = counts[c][0], m = counts[c][1], both = (n < m ? n : m) / 4, wrong = 0;
+        for (uint64_t i = 0; i < n; i++) offer_hash(a, test_word(1, i));
+        for (uint64_t i = n - both; i < n - both + m; i++) offer_hash(b, test_word(1, i));
+        assert_int_equal(weir__recent_merge(&a->base, &b->base, NULL), WEIR_OK);
+        assert_sound(a);
+        assert_int_equal(a->state.books.held, n + m - both);
+        for (uint64_t i = 0; i < n + m - both; i++) assert_true(test_hash(a, test_word(1, i)));
+        for (uint64_t i = 0; i < 100000; i++) wrong += test_hash(a, test_word(2, i));
+        assert_true(wrong <= 2);
+        for (uint64_t i = 0; i < 500000; i++) offer_hash(b, test_word(3, i));
+        assert_int_equal(weir__recent_merge(&a->base, &b->base, NULL), WEIR_ERR_UNSUPPORTED);
+        assert_sound(a);
+        free_recent(a);
+        free_recent(b);
+    }
+}
+
+/* What a table has yet to grow into is empty, and its keys are where they are looked for. */
+static void broken_tables_are_found(void **unused) {
+    (void)unused;
+    recent_filter *f = make_recent(1 << 20, 0.01, 1);
+    for (uint64_t i = 0; i < 100; i++) offer_hash(f, test_word(1, i));
+    assert_sound(f);
+    uint8_t *last = f->base.cells + f->base.cells_bytes - 1;
+    *last = 1;
+    assert_int_equal(weir__filter_check(&f->base, NULL), WEIR_ERR_CORRUPT);
+    *last = 0;
+    for (unsigned place = 0; place < 8; place += 7) { /* a hash of another line */
+        uint8_t *at = f->base.cells + 8 * place;
+        uint64_t kept = load64(at);
+        store64(at, UINT64_MAX / 2);
+        f->state.books.held += !kept;
+        assert_int_equal(weir__filter_check(&f->base, NULL), WEIR_ERR_CORRUPT);
+        f->state.books.held -= !kept;
+        store64(at, kept);
+    }
+    f->state.table *= 3;
+    assert_int_equal(weir__filter_check(&f->base, NULL), WEIR_ERR_CORRUPT);
+    free_recent(f);
 }
 
 /* ---- windows ---- */
@@ -459,6 +533,8 @@ static void renew_needs_a_window(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_while_keys_fit),
+        cmocka_unit_test(tables_double),
+        cmocka_unit_test(prepared_keys_do_no_harm),
         cmocka_unit_test(every_shape_is_sound),
         cmocka_unit_test(offered_keys_are_known),
         cmocka_unit_test(bound_holds_in_every_stretch),
@@ -471,6 +547,7 @@ int main(void) {
         cmocka_unit_test(snapshot_continues_as_if_nothing_happened),
         cmocka_unit_test(an_overdraft_is_found),
         cmocka_unit_test(broken_lines_are_found),
+        cmocka_unit_test(broken_tables_are_found),
         cmocka_unit_test(merged_filters_know_what_both_know),
         cmocka_unit_test(window_of_records),
         cmocka_unit_test(window_of_time_survives_jumps),

@@ -34,6 +34,10 @@
  *     0.1%       42      39      45     43      51
  *     0.0001%    23      22      24     23      26
  *
+ * A filter begins as a table of whole hashes, some tens of KiB, that doubles as keys come until it
+ * is as large as the memory and then becomes lines; recent_table.h has that. Nothing is forgotten,
+ * cut or counted otherwise meanwhile, so only pages that are needed are touched.
+ *
  * What happens to a key. If its line knows it, it is SEEN: it moves to the front of its list, or
  * gets a mark. Else it is NEW and enters: where there is room, after a cut of all remainders if
  * need be, or in the place of another one.
@@ -73,6 +77,7 @@
 #include "filter/recent/recent_filter.h"
 #include "filter/recent/recent_shared.h"
 #include "filter/recent/recent_spread.h"
+#include "filter/recent/recent_table.h"
 
 #define AHEAD 32u       /* lines asked for ahead of the one at work, */
 #define WATCHED 256u    /* lines that tell what the stream is like */
@@ -100,16 +105,27 @@ static void plan_window(recent_filter *f, double eps) {
     weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
 }
 
+/* Lines for so much memory. A table that doubles until it has them all begins with as many, halved
+ * often enough. */
+static void plan_lines(recent_filter *f, uint64_t memory) {
+    f->lines = f->first = memory / LINE_BYTES;
+    if (f->base.windowed) return;
+    unsigned doublings = 0;
+    while (f->lines >> (doublings + 1) >= TABLE_FIRST) doublings++;
+    f->first = f->lines >> doublings;
+    f->lines = f->first << doublings;
+}
+
 static weir_status create(weir_filter *base, weir_error *err) {
     recent_filter *f = (recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR);
-    f->lines = weir__opt_whole(base, WEIR__OPT_MEMORY) / LINE_BYTES;
     weir__recent_plan(&f->shape, eps);
     f->base.windowed = weir__opt_given(base, RECENT_WINDOW);
     if (weir__opt_given(base, RECENT_RENEW) && weir__opt_whole(base, RECENT_RENEW) &&
         !f->base.windowed)
         return weir__opt_fail(base, RECENT_RENEW, err,
                               "'renew' is about a window; give 'window' too");
+    plan_lines(f, weir__opt_whole(base, WEIR__OPT_MEMORY));
     if (f->base.windowed) plan_window(f, eps);
     f->watched = f->lines < WATCHED ? f->lines : WATCHED;
     f->telling = f->lines / 4 < f->watched ? f->lines / 4 : f->watched;
@@ -119,6 +135,7 @@ static weir_status create(weir_filter *base, weir_error *err) {
 static void start(weir_filter *base) {
     recent_filter *f = (recent_filter *)base;
     f->state.layout = LAYOUT;
+    f->state.table = f->base.windowed ? 0 : f->first;
     f->state.rng = weir__mix64(weir__opt_whole(base, WEIR__OPT_SEED) + 1);
     f->state.books.pool = f->lines * (COST_ONE - f->shape.fair);
     f->state.books.in_form[SHARED] = f->lines;
@@ -136,7 +153,7 @@ static __attribute__((noinline)) bool convert(recent_filter *f, uint8_t *line, u
     weir__recent_read(&f->shape, line, &content);
     if (form == CLOCKED && content.count < f->shape.clock.entries) form = SHARED;
     uint64_t cost = form_cost(&f->shape, form, least(content.count, f->shape.shared.most));
-    if (!pay(f, weir__recent_cost(&f->shape, line), cost)) return false;
+    if (!weir__recent_pay(f, weir__recent_cost(&f->shape, line), cost)) return false;
     f->state.books.forgotten += content.count - weir__recent_write(&f->shape, line, form, &content);
     f->state.books.held += (uint64_t)weir__recent_entries(&f->shape, line) - entries;
     f->state.books.in_form[old_form]--;
@@ -168,7 +185,8 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
                       uint64_t rest, bool front, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
     unsigned at = place.first + pick(place.length > 0, !front, 0);
-    if (n < form->most && place.length < LIST_MAX && pay(f, form->cost[n], form->cost[n + 1])) {
+    if (n < form->most && place.length < LIST_MAX &&
+        weir__recent_pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != form->width[n]) CALL(shorten, cpu, (form, line, n));
         entry_field field = field_of(form, n + 1, rest);
         insert_entry(line, &f->shape, words, n, field.width, place.head, at, field.bits, cpu);
@@ -390,15 +408,41 @@ HOT void ask_near(const uint8_t *cells, uint64_t lines, const uint64_t *hashes, 
         __builtin_prefetch(cells + weir__scale(hashes[j], lines) * LINE_BYTES, 1, 3);
 }
 
+/* Keys from the i-th on while the filter is a table. Returns where it went on to. */
+HOT size_t offer_to_table(recent_filter *f, const weir_batch *batch, uint64_t *verdicts,
+                          size_t *seen) {
+    const uint64_t lines = f->lines, watched = f->watched;
+    uint64_t table = f->state.table, room = TABLE_LOAD * table - f->state.books.held;
+    uint8_t *cells = f->base.cells;
+    size_t i = 0;
+    for (; i < batch->count && table; i++) {
+        uint64_t hash = batch->hashes[i];
+        ask_ahead(cells, table, batch, i);
+        unsigned outcome = table_offer(cells, table, table_hash(hash), true);
+        weir__mark_seen(verdicts, i, outcome == IN_TABLE);
+        *seen += outcome == IN_TABLE;
+        f->state.books.held += outcome == ENTERED;
+        f->state.books.forgotten += outcome == NO_PLACE;
+        if (weir__scale(hash, lines) < watched) weir__recent_count(f, hash, outcome == IN_TABLE);
+        if (outcome != ENTERED || --room) continue;
+        weir__recent_grow(f);
+        table = f->state.table;
+        room = TABLE_LOAD * table - f->state.books.held;
+    }
+    return i;
+}
+
 /* Cells are bytes, which may be anything to the compiler: what does not change while
  * they do is kept in variables of its own. */
 HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdicts, cpu_kind cpu) {
     recent_filter *f = (recent_filter *)base;
     const uint64_t *hashes = batch->hashes, lines = f->lines;
     uint8_t *cells = base->cells;
-    size_t seen = 0, count = batch->count;
-    for (size_t i = 0; i < count; i += AT_ONCE) {
-        unsigned some = count - i < AT_ONCE ? (unsigned)(count - i) : AT_ONCE;
+    size_t seen = 0, count = batch->count, i = 0;
+    if (f->state.table) i = offer_to_table(f, batch, verdicts, &seen);
+    for (unsigned some; i < count; i += some) {
+        unsigned whole = AT_ONCE - (unsigned)(i % AT_ONCE);
+        some = count - i < whole ? (unsigned)(count - i) : whole;
         ask_ahead(cells, lines, batch, i);
         ask_near(cells, lines, hashes + i, some);
         uint64_t hits = 0;
@@ -454,8 +498,11 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
 }
 
 static bool test_one(const recent_filter *f, uint64_t hash) {
+    uint8_t *cells = f->base.cells;
     uint64_t value, number = weir__part(hash, f->lines, &value);
-    return knows(f, f->base.cells + number * LINE_BYTES, value);
+    if (f->state.table)
+        return table_offer(cells, f->state.table, table_hash(hash), false) == IN_TABLE;
+    return knows(f, cells + number * LINE_BYTES, value);
 }
 
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {

@@ -10,7 +10,7 @@
 
 enum { RECENT_WINDOW = WEIR__OPT_OWN, RECENT_RENEW }; /* its own options */
 
-#define LAYOUT 7u    /* of lines; one more when they come to mean something else */
+#define LAYOUT 8u    /* of lines; one more when they come to mean something else */
 #define SMALLEST 64u /* hashes kept for counting distinct keys */
 
 /* Counts distinct keys, roughly: of n uniform words the SMALLEST-th smallest is about
@@ -33,6 +33,7 @@ typedef struct {
 typedef struct {
     weir_filter base;
     uint64_t lines;
+    uint64_t first;   /* lines that the table of a new filter has */
     uint64_t watched; /* the first so many tell what the stream is like, */
     uint64_t telling; /* and the first so many by their marks at all times */
     line_shape shape;
@@ -40,6 +41,7 @@ typedef struct {
     struct {
         uint64_t layout; /* LAYOUT, or lines mean something else */
         uint64_t rng;
+        uint64_t table; /* lines of the table that the filter is while it is small; 0: it is not */
         line_books books;
         uint64_t policy;
         recent_counts counts;
@@ -60,7 +62,7 @@ extern const recent_way weir__recent_ways[POLICIES];
 /* Charge a line's change from one cost to another, if that can be paid. What a line costs up to
  * `fair` is set aside for it; only what goes beyond comes out of the pool, so no line can take
  * what others will need. */
-static inline bool pay(recent_filter *f, uint64_t from, uint64_t to) {
+static inline bool weir__recent_pay(recent_filter *f, uint64_t from, uint64_t to) {
     uint64_t fair = f->shape.fair;
     uint64_t had = from > fair ? from - fair : 0, needs = to > fair ? to - fair : 0;
     if (needs > had && needs - had > f->state.books.pool) return false;
@@ -78,6 +80,12 @@ void weir__recent_count(recent_filter *f, uint64_t hash, bool seen);
 
 /* What the stream is like. */
 recent_stream weir__recent_describe(const recent_filter *f);
+
+/* The table of a filter that is small has twice the lines, or becomes lines of remainders. */
+void weir__recent_grow(recent_filter *f);
+
+/* A line as it would be if the filter were no table; `line` has room for it. */
+const uint8_t *weir__recent_line(const recent_filter *f, uint64_t number, uint8_t *line);
 
 /* The filter as a whole. */
 void weir__recent_info(const weir_filter *base, weir_filter_info *info);

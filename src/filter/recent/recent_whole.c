@@ -5,6 +5,7 @@
 #include "filter/recent/recent_convert.h"
 #include "filter/recent/recent_filter.h"
 #include "filter/recent/recent_shared.h"
+#include "filter/recent/recent_table.h"
 #include "filter/recent/recent_theory.h"
 
 /* ---- merging ---- */
@@ -12,6 +13,28 @@
 /* Nothing was lost so far, and every line can still tell what it holds. */
 static bool holds_all(const recent_filter *f) {
     return !f->state.books.forgotten && f->state.books.in_form[SHARED] == f->lines;
+}
+
+/* All keys of one table come into another, which has room for them when it is as large as can be.
+ */
+static void unite_tables(recent_filter *f, const recent_filter *g) {
+    /* at once, as they come in order: half a table would be full before the other had any */
+    while (f->state.books.held + g->state.books.held >= TABLE_LOAD * f->state.table)
+        weir__recent_grow(f);
+    for (uint64_t i = 0; i < 8 * g->state.table; i++) {
+        uint64_t hash = load64(g->base.cells + 8 * i);
+        if (!hash) continue;
+        unsigned outcome = table_offer(f->base.cells, f->state.table, hash, true);
+        f->state.books.held += outcome == ENTERED;
+        f->state.books.forgotten += outcome == NO_PLACE;
+    }
+}
+
+static bool unite_line(const recent_filter *f, const recent_filter *g, uint64_t number,
+                       line_content *both) {
+    uint8_t a[LINE_BYTES], b[LINE_BYTES];
+    return weir__recent_unite(&f->shape, weir__recent_line(f, number, a),
+                              weir__recent_line(g, number, b), both);
 }
 
 weir_status weir__recent_merge(weir_filter *into, const weir_filter *from, weir_error *err) {
@@ -22,19 +45,23 @@ weir_status weir__recent_merge(weir_filter *into, const weir_filter *from, weir_
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
                           "cannot merge 'recent' filters with a window: their clocks differ");
     bool fits = holds_all(f) && holds_all(g);
-    for (uint64_t i = 0; i < f->lines && fits; i++)
-        fits = weir__recent_unite(&f->shape, into->cells + i * LINE_BYTES,
-                                  from->cells + i * LINE_BYTES, &both);
+    if (fits && f->state.table && g->state.table &&
+        f->state.books.held + g->state.books.held < TABLE_LOAD * f->lines) {
+        unite_tables(f, g);
+        return WEIR_OK;
+    }
+    for (uint64_t i = 0; i < f->lines && fits; i++) fits = unite_line(f, g, i, &both);
     if (!fits)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
                           "cannot merge 'recent' filters that do not hold all their keys; give "
                           "them more memory");
+    while (f->state.table) weir__recent_grow(f);
     for (uint64_t i = 0; i < f->lines; i++) {
         uint8_t *line = into->cells + i * LINE_BYTES;
         unsigned had = weir__recent_entries(&f->shape, line);
-        weir__recent_unite(&f->shape, line, from->cells + i * LINE_BYTES, &both);
+        unite_line(f, g, i, &both);
         /* which can be paid for: up to `fair` it is set aside */
-        pay(f, f->shape.shared.cost[had], f->shape.shared.cost[both.count]);
+        weir__recent_pay(f, f->shape.shared.cost[had], f->shape.shared.cost[both.count]);
         f->state.books.held += both.count - had;
         weir__recent_write(&f->shape, line, SHARED, &both);
     }
@@ -93,6 +120,9 @@ void weir__recent_details(const weir_filter *base, weir_detail_fn *each, void *c
     }
     recent_stream stream = weir__recent_describe(f);
     weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
+    weir__detail(each, context, "table",
+                 "lines of whole hashes in use while it is small; 0: all are", "%llu",
+                 (unsigned long long)f->state.table);
     weir__detail(each, context, "held", "keys remembered", "%llu",
                  (unsigned long long)f->state.books.held);
     weir__detail(each, context, "room", "keys that can be remembered", "%.0f", places(f));
@@ -151,6 +181,26 @@ static weir_status check_lines(const recent_filter *f, weir_error *err) {
                : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
 }
 
+/* A table against its books: every key can be found, and what it has yet to grow into is empty. */
+static weir_status check_table(const recent_filter *f, weir_error *err) {
+    uint64_t table = f->state.table, held = 0, beyond = 0;
+    bool sound = table >= f->first && table <= f->lines && f->lines % table == 0 &&
+                 (f->lines / table & (f->lines / table - 1)) == 0;
+    for (uint64_t i = 0; i < 8 * f->lines && sound; i++) {
+        uint64_t hash = load64(f->base.cells + 8 * i);
+        if (i >= 8 * table) beyond |= hash;
+        else if (hash) held++, sound = table_offer(f->base.cells, table, hash, false) == IN_TABLE;
+    }
+    line_books books = {.pool = f->lines * (COST_ONE - f->shape.fair),
+                        .held = held,
+                        .forgotten = f->state.books.forgotten,
+                        .in_form[SHARED] = f->lines};
+    if (sound && !beyond && held < TABLE_LOAD * table &&
+        memcmp(&books, &f->state.books, sizeof books) == 0)
+        return WEIR_OK;
+    return weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
+}
+
 weir_status weir__recent_check(const weir_filter *base, weir_error *err) {
     const recent_filter *f = (const recent_filter *)base;
     if (f->state.layout != LAYOUT)
@@ -158,7 +208,7 @@ weir_status weir__recent_check(const weir_filter *base, weir_error *err) {
                           "its lines are written in another way than this version writes them; "
                           "make it again");
     if (f->base.windowed) return check_window(f, err);
-    weir_status status = check_lines(f, err);
+    weir_status status = f->state.table ? check_table(f, err) : check_lines(f, err);
     if (status != WEIR_OK) return status;
     bool sound = f->state.policy < POLICIES &&
                  form_is_possible(&f->shape, weir__recent_ways[f->state.policy].form) &&

@@ -1,0 +1,109 @@
+/* recent_grow.c - the table of a small `recent` doubles, and becomes lines. See recent_table.h. */
+#include <string.h>
+
+#include "filter/recent/recent_convert.h"
+#include "filter/recent/recent_filter.h"
+#include "filter/recent/recent_shared.h"
+#include "filter/recent/recent_table.h"
+
+/* Lines whose keys may be so far behind their own that they do not move ahead of all that is still
+ * to be moved: a key of line h is in h + TABLE_RUN - 1 at most, and goes to 2h at least. It also
+ * covers those that began again at the first line. */
+#define TABLE_HEAD (2 * TABLE_RUN)
+
+/* The keys of some lines, which are emptied. */
+static unsigned take_lines(uint8_t *cells, uint64_t first, uint64_t count, uint64_t *hashes) {
+    unsigned n = 0;
+    for (uint64_t i = first; i < first + count; i++) {
+        for (unsigned j = 0; j < 8; j++) {
+            uint64_t hash = get_word(cells + i * LINE_BYTES, j);
+            if (hash) hashes[n++] = hash;
+        }
+        memset(cells + i * LINE_BYTES, 0, LINE_BYTES);
+    }
+    return n;
+}
+
+/* Keys that are in no line yet come into a table of so many lines. */
+static void put_all(recent_filter *f, const uint64_t *hashes, unsigned n) {
+    uint64_t lines = f->state.table;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t at = 8 * weir__scale(hashes[i], lines), end = at + 8 * TABLE_RUN;
+        while (at < end && load64(f->base.cells + 8 * (at % (8 * lines)))) at++;
+        if (at < end) store64(f->base.cells + 8 * (at % (8 * lines)), hashes[i]);
+        else f->state.books.forgotten++, f->state.books.held--;
+    }
+}
+
+static void double_table(recent_filter *f) {
+    uint64_t head[8 * TABLE_HEAD], hashes[8], lines = f->state.table;
+    unsigned n = take_lines(f->base.cells, 0, TABLE_HEAD, head);
+    f->state.table = 2 * lines;
+    for (uint64_t i = lines; i-- > TABLE_HEAD;)
+        put_all(f, hashes, take_lines(f->base.cells, i, 1, hashes));
+    put_all(f, head, n);
+}
+
+/* The keys of one of the filter's lines, in its table; `head` is what the first lines of that were
+ * before they were written over. */
+static unsigned gather(const recent_filter *f, uint64_t number, const uint8_t *head,
+                       uint64_t *values) {
+    unsigned n = 0;
+    uint64_t table = f->state.table, at = number / (f->lines / table);
+    for (unsigned run = 0; run < TABLE_RUN; run++) {
+        const uint8_t *line = (at < TABLE_RUN ? head : f->base.cells) + at * LINE_BYTES;
+        for (unsigned j = 0; j < 8; j++) {
+            uint64_t hash = get_word(line, j), value;
+            if (hash && weir__part(hash, f->lines, &value) == number && n < ENTRIES_MAX)
+                values[n++] = value;
+        }
+        if (table_match(line, 0)) break;
+        at = at + 1 == table ? 0 : at + 1;
+    }
+    return n;
+}
+
+/* The content of a line of some keys, of which the first came first. */
+static void fill(const line_shape *shape, line_content *content, const uint64_t *values,
+                 unsigned n) {
+    content->count = n < shape->shared.most ? n : shape->shared.most;
+    for (unsigned i = 0; i < content->count; i++) {
+        content->value[content->count - 1 - i] = values[i];
+        content->mark[i] = false;
+    }
+}
+
+const uint8_t *weir__recent_line(const recent_filter *f, uint64_t number, uint8_t *line) {
+    uint64_t values[ENTRIES_MAX];
+    line_content content;
+    if (!f->state.table) return f->base.cells + number * LINE_BYTES;
+    fill(&f->shape, &content, values, gather(f, number, f->base.cells, values));
+    weir__recent_write(&f->shape, line, SHARED, &content);
+    return line;
+}
+
+static void make_line(recent_filter *f, uint8_t *line, const uint64_t *values, unsigned n) {
+    const uint32_t *cost = f->shape.shared.cost;
+    line_content content;
+    fill(&f->shape, &content, values, n);
+    while (!weir__recent_pay(f, cost[0], cost[content.count])) content.count--;
+    f->state.books.held += content.count;
+    weir__recent_write(&f->shape, line, SHARED, &content);
+}
+
+static void leave_table(recent_filter *f) {
+    uint8_t head[TABLE_RUN * LINE_BYTES];
+    uint64_t values[ENTRIES_MAX], known = f->lines < TABLE_RUN ? f->lines : TABLE_RUN;
+    uint64_t held = f->state.books.held;
+    memcpy(head, f->base.cells, known * LINE_BYTES);
+    f->state.books.held = 0;
+    for (uint64_t i = 0; i < f->lines; i++)
+        make_line(f, f->base.cells + i * LINE_BYTES, values, gather(f, i, head, values));
+    f->state.books.forgotten += held - f->state.books.held;
+    f->state.table = 0;
+}
+
+void weir__recent_grow(recent_filter *f) {
+    if (f->state.table < f->lines) double_table(f);
+    else leave_table(f);
+}

@@ -85,7 +85,7 @@ static const opt_entry dedup_table[] = {
      "Without it `--output` decides: a name that ends with .gz or .zst is compressed so."},
 
     {D_FROM, "from", 0, OPT_VALUE, "URL", NULL, NULL, G_STREAMS, true,
-     "Read messages of a broker's stream.",
+     "Read a broker's stream (`--to` writes one).",
      "= redis://HOST/STREAM?group=G\na stream of Redis or Valkey, by a consumer group; also "
      "`rediss://` and `unix:/PATH?name=STREAM`\n\n"
      "= nats://HOST/STREAM?group=G\na stream of NATS JetStream, by a durable consumer\n\n"

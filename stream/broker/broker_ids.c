@@ -127,7 +127,7 @@ bool broker_ids_read(broker_ids *ids, const char *text, size_t length) {
     for (size_t at = 0; at < length;) {
         broker_range r;
         if (!read_range(text, length, &at, &r)) return false;
-        if (at < length && text[at++] != ',') return false;
+        if (at < length && (text[at++] != ',' || at == length)) return false;
         const broker_range *before = ids->count ? &ids->ranges[ids->count - 1] : NULL;
         if (before && (r.hi < before->hi || (r.hi == before->hi && r.lo <= before->last)))
             return false;

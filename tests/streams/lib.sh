@@ -55,4 +55,4 @@ crash() {
   ((code == 137)) && crashed=yes
   ((code == 137 || code == 0)) || no "crash-$place" "exit $code: $(head -1 crash.err)"
 }
-places=(after-send:40 before-flush:3 after-flush:2 after-flush:3 before-save:2 after-save:2 before-settle:1 after-settle:1)
+places=(after-send:40 before-flush:3 after-flush:2 after-flush:3 before-save:3 after-save:3 before-settle:4 after-settle:2)

@@ -22,7 +22,7 @@ run dedup --from "$h/clicks?group=b" --to "$h/clean.x" --until-end "${o[@]}"; is
 # crashes: each id once. What was not acknowledged comes again after the ack wait, out of order, so it may be another
 # of the events with that id
 n=0
-for place in after-send:40 before-flush:2 after-flush:2 before-save:2 after-save:1 after-save:2 before-settle:1 after-settle:1; do
+for place in after-send:40 before-flush:2 after-flush:2 before-save:3 after-save:1 after-save:3 before-settle:4 after-settle:2; do
   n=$((n + 1)); rm -f c.weir*; "$tool" stream "$h" "s$n" "s$n"
   a=(dedup --from "$h/clicks?group=c$n&ack-wait=400ms" --to "$h/s$n" --state c.weir --save-every 1ms --until-end "${o[@]}")
   crash "$place" "${a[@]}"; is "crash-$place-reached" yes $crashed

@@ -40,7 +40,7 @@ forgetless='^(ours-exact|ours-bound|ours-audit|ours-recent|slices-table-1|slices
 few='thesis-3.1 thesis-3.2 thesis-3.3 thesis-3.6 rsbf-table-2 rsbf-table-3 rsbf-fig-7 rsbf-theorem-5.1'
 few+=' ibf-headline ibf-rates ibf-fig-11-19 ibf-fig-20 count-figure-4.1 count-figure-4.2'
 few+=' count-figure-4.5 count-distinct pairs-table-5.1 slices-fig-1 slices-fig-5-8 slices-fig-7c'
-few+=' slices-fig-10-11 ours-exact ours-bound ours-audit'
+few+=' slices-fig-10-11 ours-exact ours-bound ours-audit thesis-3.1-grid pairs-cosine'
 all=$("$lab" list | awk '{ print $1 }')
 [[ ${WEIR_PLANT_ALL:-} ]] && few=$all
 for name in $few; do

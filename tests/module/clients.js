@@ -40,8 +40,8 @@ async function withNodeRedis() {
     equal('node-redis: bf.info', (await c.bf.info('g')).numberOfInsertedItems, 2);
     equal('node-redis: cms', [await c.cms.initByDim('c', 100, 4), await c.cms.incrBy('c', { item: 'a', incrementBy: 3 }),
         await c.cms.query('c', ['a']), (await c.cms.info('c')).count], ['OK', [3], [3], 3]);
-    equal('node-redis: topK', [await c.topK.reserve('t', 3), await c.topK.add('t', ['x', 'y']),
-        await c.topK.query('t', ['x', 'z']), await c.topK.list('t')], ['OK', [null, null], [1, 0], ['x', 'y']]);
+    equal('node-redis: topK', [await c.topK.reserve('t', 3), await c.topK.add('t', ['x', 'x', 'y']),
+        await c.topK.query('t', ['x', 'z']), await c.topK.list('t')], ['OK', [null, null, null], [1, 0], ['x', 'y']]);
     equal('node-redis: sendCommand', await c.sendCommand(['WEIR.TEST', 'w', 'x', 'y']), [0, 1]);
     await c.quit();
 }

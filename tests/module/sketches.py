@@ -34,7 +34,7 @@ for version in 2, 3:
     equal(f"{v} top", [(x[0], number(x[1])) for x in top], [(b"i8", 8), (b"i7", 7), (b"i6", 6)])
     equal(f"{v} top of all", len(c("WEIR.TOP", "top", 100)), 8)
     equal(f"{v} top by", len(c("WEIR.TOP", "top", 2, "BY", "cm")), 2)
-    c("WEIR.CREATE", "hll", "hll")
+    c("WEIR.CREATE", "hll", "hll:seed=1")
     c("WEIR.COUNT", "hll", *[x for i in range(1000) for x in (i, 1)])
     d = [number(x) for x in c("WEIR.DISTINCT", "hll")]
     check(f"{v} distinct", d[1] <= 1000 <= d[2], d)

@@ -132,7 +132,7 @@ digests = [digest(r, k) for k in keys]
 r.save()
 server.kill()
 server.start()
-r = server.client()
+r, e = server.client(), Raw(server, 2)
 equal("after a restart: same digests", [digest(r, k) for k in keys], digests)
 
 # --- a replica
@@ -152,6 +152,23 @@ for k in [b"made", b"timed", b"big"] + keys:
     equal(f"replica: same digest of {k.decode()}", digest(s, k), digest(r, k))
 check("a replica refuses", error_of(Raw(replica, 2), "WEIR.ADD", "f", "x").startswith("READONLY"))
 equal("and answers", s.execute_command("WEIR.TEST", "made", 1, 5000), [0, 1])
+
+# --- what cluster clients and administrators are told
+for args, keys in [(["WEIR.ADD", "f", "x"], ["f"]), (["WEIR.MERGE", "d", "a", "b"], ["d", "a", "b"]),
+                   (["WEIR.JOIN", "a", "b", "BY", "cm"], ["a", "b"]), (["CMS.MERGE", "d", "2", "a", "b", "WEIGHTS", "1", "2"], ["d", "a", "b"])]:
+    equal("GETKEYS of " + " ".join(args), [k.decode() for k in e("COMMAND", "GETKEYS", *args)], keys)
+docs = e("COMMAND", "DOCS", "WEIR.ADDHASH")[1]
+docs = dict(zip(docs[::2], docs[1::2]))
+equal("COMMAND DOCS: arguments", len(docs[b"arguments"]), 10)
+equal("COMMAND DOCS: summary", docs[b"summary"], b"Gives verdicts on keys by their hashes and remembers them.")
+flags = e("COMMAND", "INFO", "WEIR.ADD", "WEIR.TEST")
+check("COMMAND INFO: flags", {"+write", "+denyoom", "+module"} <= set(flags[0][2]) and "+readonly" in flags[1][2], flags)
+e("ACL", "SETUSER", "reader", "on", ">pw", "~f*", "+weir.test", "+weir.info")  # categories of modules came after 7.0
+u = Raw(server, 2)
+u("AUTH", "reader", "pw")
+equal("ACL: may read", u("WEIR.TEST", "f", "a"), 0)
+check("ACL: may not write", error_of(u, "WEIR.ADD", "f", "a").startswith("NOPERM"))
+check("ACL: may not read other keys", error_of(u, "WEIR.TEST", "p", "a").startswith("NOPERM"))
 for one in server, replica:
     check("the server lives", one.alive(), one.tail())
 finish()

@@ -277,10 +277,10 @@ int at_inspect(const at_settings *at, const char *url, bool json) {
     weir_remote_slice *slices = calloc(stats.slices + 1, sizeof *slices);
     for (size_t i = 0; slices && i < stats.slices && status == WEIR_OK; i++)
         status = weir_remote_get_slice(remote, i, &slices[i], &err);
-    int code = !slices             ? cli_error("out of memory")
-               : status != WEIR_OK ? cli_error("%s", err.message)
-                                   : EXIT_DONE;
-    if (code == EXIT_DONE) {
+    int code = EXIT_DONE;
+    if (!slices) code = cli_error("out of memory");
+    else if (status != WEIR_OK) code = cli_error("%s", err.message);
+    else {
         double fairness = fairness_of(slices, stats.slices);
         weir_remote_spec(remote, spec, sizeof spec);
         if (json) inspect_json(spec, url, slices, stats.slices, fairness);

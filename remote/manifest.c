@@ -103,7 +103,7 @@ static void write_tag(char tag[MANIFEST_TAG], unsigned long number) {
 /* The first number, written to base 36, that lies in each slot that is wanted. */
 void manifest_place(manifest *m, const fleet *f) {
     size_t left = m->slices;
-    uint16_t wanted[MANIFEST_SLICES];
+    uint16_t wanted[MANIFEST_SLICES] = {0};
     for (size_t i = 0; i < m->slices; i++) {
         wanted[i] = slot_for(f, i, m->slices);
         m->tags[i][0] = 0;

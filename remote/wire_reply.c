@@ -59,10 +59,10 @@ static void *create_string(const redisReadTask *task, char *text, size_t length)
 
 static void *create_array(const redisReadTask *task, int count) {
     size_t items = count > 0 ? (size_t)count : 0;
-    wire_reply *reply = element(task, WIRE_ARRAY, items * sizeof *reply->items);
+    wire_reply *reply = element(task, WIRE_ARRAY, items * sizeof(wire_reply *));
     if (!reply) return NULL;
     reply->count = items;
-    if (items && !(reply->items = calloc(items, sizeof *reply->items))) {
+    if (items && !(reply->items = calloc(items, sizeof(wire_reply *)))) {
         free(reply);
         return NULL;
     }
@@ -221,7 +221,7 @@ void wire_explain(const char *server, const wire_reply *error, weir_error *err) 
     char text[160];
     size_t length = 0;
     const char *advice = NULL;
-    for (size_t i = 0; error->text && i < error->length && length + 1 < sizeof text; i++)
+    for (size_t i = 0; i < error->length && length + 1 < sizeof text; i++)
         text[length++] = isprint((unsigned char)error->text[i]) ? error->text[i] : '?';
     text[length] = 0;
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)

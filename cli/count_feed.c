@@ -133,8 +133,8 @@ static bool take_number(feeder *f, uint32_t place, size_t n) {
     return false;
 }
 
-/* Take record i of those chosen in hand; false if it stops the run. */
-static bool take(feeder *f, size_t i) {
+/* Collect the update of record i of those chosen; false if it stops the run. */
+static bool add_record(feeder *f, size_t i) {
     const stream_batch *b = f->batch;
     const stream_selection *s = &f->selection;
     uint32_t place = s->places ? s->places[i] : (uint32_t)i;
@@ -248,7 +248,7 @@ static void take_folded(feeder *f) {
 static void take_singly(feeder *f) {
     const stream_selection *s = &f->selection;
     for (size_t i = 0; i < s->count; i++)
-        if (!take(f, i)) break;
+        if (!add_record(f, i)) break;
 }
 
 /* Feed the batch in hand. */
@@ -481,7 +481,7 @@ int count_feed_some(count_feed *feed, count_group *into, const stream_batch *bat
     f->folded = false;
     feed->truths = feed->settings->exact ? &into->truths : NULL;
     if (!room_for(f, into->records)) return cli_error("out of memory");
-    for (size_t i = 0; i < into->records && take(f, indices[i]); i++) {
+    for (size_t i = 0; i < into->records && add_record(f, indices[i]); i++) {
     }
     add_taken(f, &into->set);
     int code = collect_errors(feed, totals);

@@ -23,8 +23,8 @@ struct stream_picker {
     uint8_t status, reason;
 };
 
-/* Stands in for the hash function. */
-static uint64_t look(const void *context, const void *key, size_t length) {
+/* Given as the hash function: remembers where the key is. */
+static uint64_t note_key(const void *context, const void *key, size_t length) {
     stream_picker *picker = (stream_picker *)(uintptr_t)context;
     picker->seen = key;
     picker->seen_length = length;
@@ -38,7 +38,7 @@ stream_status stream_picker_new(stream_picker **out, const stream_options *optio
     stream_picker *picker = calloc(1, sizeof *picker);
     if (!picker) return stream__no_memory(err);
     o.time_field = o.number_field = NULL;
-    o.hash = look;
+    o.hash = note_key;
     o.hash_context = picker;
     if (stream__plan_init(&picker->plan, &o, err)) {
         free(picker);

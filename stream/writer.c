@@ -167,8 +167,8 @@ static void *output_thread(void *context) {
     return NULL;
 }
 
-/* Wait for the thread to have nothing to do; then its state may be looked at. */
-static void settle(stream_writer *w) {
+/* Wait until the output thread has nothing to do: its state may be read then. */
+static void wait_until_idle(stream_writer *w) {
     if (!w->background) return;
     pthread_mutex_lock(&w->lock);
     while (w->busy) pthread_cond_wait(&w->change, &w->lock);
@@ -205,7 +205,7 @@ static bool start_thread(stream_writer *w) {
 static stream_status pass_on(stream_writer *w, output_end end) {
     if (w->background) {
         hand_over(w, end);
-        if (end != GO_ON) settle(w);
+        if (end != GO_ON) wait_until_idle(w);
     } else {
         put_out(w, w->buffer, w->used, end);
     }
@@ -598,7 +598,7 @@ stream_status stream_writer_open(stream_writer **out, const stream_writer_option
 
 stream_status stream_writer_close(stream_writer *w, stream_error *err) {
     if (!w) return STREAM_OK;
-    settle(w);
+    wait_until_idle(w);
     if (atomic_load(&w->offset) == 0 && w->used == 0) w->member_open = true; /* at least one */
     pass_on(w, END);
     if (w->background) {

@@ -7,6 +7,7 @@
 #ifndef WEIR_CORE_CELLS_H
 #define WEIR_CORE_CELLS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ static inline unsigned weir__cell_get(const uint8_t *cells, unsigned shift, uint
     return (cells[bit >> 3] >> (bit & 7)) & ((1u << (1u << shift)) - 1);
 }
 static inline void weir__cell_set(uint8_t *cells, unsigned shift, uint64_t i, unsigned value) {
+    assert(shift <= 3 && value < 1u << (1u << shift)); /* a larger one would change the next cell */
     uint64_t bit = i << shift;
     unsigned mask = ((1u << (1u << shift)) - 1) << (bit & 7);
     cells[bit >> 3] = (uint8_t)((cells[bit >> 3] & ~mask) | (value << (bit & 7)));
@@ -38,6 +40,7 @@ static inline void weir__cell_set(uint8_t *cells, unsigned shift, uint64_t i, un
 /* Number of 1 bits in a whole number of 64-bit words. */
 static inline uint64_t weir__bits_set(const uint8_t *cells, uint64_t bytes) {
     uint64_t ones = 0;
+    assert(bytes % 8 == 0);
     for (uint64_t at = 0; at < bytes; at += 8) {
         uint64_t word;
         __builtin_memcpy(&word, cells + at, 8);

@@ -7,6 +7,7 @@
  */
 #include "core/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,6 +69,7 @@ weir_status weir__map(void **out, uint64_t bytes, weir_error *err) {
     if (!memory)
         return weir__fail(err, WEIR_ERR_MEMORY, -1, "cannot get %s of memory: %s",
                           weir_print_size(wanted, bytes), strerror(errno));
+    assert((uintptr_t)memory % (size >= HUGE_PAGE ? HUGE_PAGE : SMALL_PAGE) == 0);
     if (size >= HUGE_PAGE) madvise(memory, size, MADV_HUGEPAGE);
     *out = memory;
     return WEIR_OK;
@@ -127,6 +129,7 @@ weir_status weir__cells_new(const weir_allocator *from, uint64_t bytes, uint8_t 
     }
     char wanted[32];
     *cells = take_aligned(from, bytes, base);
+    assert((uintptr_t)*cells % 64 == 0);
     return *cells ? WEIR_OK
                   : weir__fail(err, WEIR_ERR_MEMORY, -1, "cannot get %s of memory; ask for less",
                                weir_print_size(wanted, bytes));

@@ -68,6 +68,7 @@
  */
 #include "filter/audit.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +195,7 @@ static void add_key(weir_audit *a, entry *e, uint64_t hash, int64_t now, bool se
 }
 
 /* A key of the sample came by: what the truth is, and whether the verdict was. */
-static void note(weir_audit *a, uint64_t hash, uint64_t word, int64_t now, bool seen) {
+static void note_key(weir_audit *a, uint64_t hash, uint64_t word, int64_t now, bool seen) {
     entry *e = find(a, hash, word);
     if (!e->firsts) {
         add_key(a, e, hash, now, seen);
@@ -233,7 +234,7 @@ static void observe_chunk(weir_audit *a, const uint64_t *hashes, const int64_t *
         unsigned i = which[c];
         if (!in_sample(a, words[c])) continue;
         int64_t at = a->is_time ? (times ? times[i] : now) : (int64_t)(a->records + i + 1);
-        note(a, hashes[i], words[c], at, verdicts >> i & 1);
+        note_key(a, hashes[i], words[c], at, verdicts >> i & 1);
     }
 }
 
@@ -448,6 +449,8 @@ void weir_audit_get_report(const weir_audit *audit, weir_audit_report *report) {
     moments m = add_up(audit, report);
     report_fpr(audit, report);
     report_fnr(audit, report, &m);
+    assert(report->false_seen <= report->firsts && report->false_new <= report->repeats);
+    assert(report->fpr_low <= report->fpr_high && report->fnr_low <= report->fnr_high);
 }
 
 /* --- saving --------------------------------------------------------------------- */
@@ -460,6 +463,7 @@ void weir__audit_save(const weir_audit *a, uint8_t *bytes) {
     const uint64_t flags = (a->is_time ? FLAG_TIME : 0) | (a->renew ? FLAG_RENEW : 0);
     const uint64_t head[SAVED_HEAD] = {SAVED_VERSION, a->memory,  a->one_in, (uint64_t)a->window,
                                        flags,         a->records, a->seen,   a->keys};
+    uint8_t *const end = bytes + weir__audit_saved_size(a);
     for (int i = 0; i < SAVED_HEAD; i++) bytes = weir__put64(bytes, head[i]);
     for (uint64_t i = 0; i < a->slots; i++) {
         const entry *e = &a->table[i];
@@ -468,6 +472,8 @@ void weir__audit_save(const weir_audit *a, uint8_t *bytes) {
                                            e->repeats, e->false_seen,     e->false_new};
         for (int j = 0; j < SAVED_KEY; j++) bytes = weir__put64(bytes, words[j]);
     }
+    assert(bytes == end); /* as many keys stand in the table as are counted */
+    (void)end;
 }
 
 static weir_status damaged(weir_error *err, size_t offset, const char *what) {

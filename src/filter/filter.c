@@ -2,9 +2,12 @@
  */
 #include "filter/filter.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/cells.h"
 
 static const weir_option common_options[] = {
     [WEIR__OPT_MEMORY] =
@@ -87,6 +90,8 @@ static weir_status make(weir_filter **out, const char *spec, const weir_allocato
         weir_filter_free(filter);
         return status;
     }
+    assert(filter->cells && filter->cells_bytes);                 /* create() has mapped them */
+    assert(memory || (uintptr_t)filter->cells % WEIR__LINE == 0); /* lines are cache lines */
     class->start(filter);
     *out = filter;
     return WEIR_OK;
@@ -127,6 +132,7 @@ void weir_filter_free(weir_filter *filter) {
 }
 
 void weir_filter_clear(weir_filter *filter) {
+    assert(filter->cells_bytes);
     if (filter->lent_bytes) memset(filter->cells, 0, filter->cells_bytes);
     else weir__cells_clear(&filter->allocator, filter->cells, filter->cells_bytes);
     if (filter->class->clear) filter->class->clear(filter);
@@ -136,6 +142,16 @@ void weir_filter_clear(weir_filter *filter) {
 }
 
 /* ---- offering and testing ---- */
+
+/* What every class promises of its verdicts: as many bits as keys were called SEEN, none past the
+ * last key. */
+__attribute__((unused)) static bool verdicts_add_up(const uint64_t *verdicts, size_t count,
+                                                    size_t seen) {
+    size_t ones = 0, last = count % 64;
+    for (size_t i = 0; i < WEIR_VERDICT_WORDS(count); i++)
+        ones += (size_t)__builtin_popcountll(verdicts[i]);
+    return ones == seen && (!last || verdicts[count / 64] >> last == 0);
+}
 
 uint64_t weir_filter_hash(const weir_filter *filter, const void *key, size_t length) {
     return weir__hash(&filter->hasher, key, length);
@@ -151,6 +167,7 @@ size_t weir_filter_offer_batch(weir_filter *filter, const weir_batch *batch, uin
     memset(verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * sizeof *verdicts);
     size_t seen = filter->class->offer(filter, batch, verdicts);
     if (seen == WEIR_STOPPED) return seen;
+    assert(verdicts_add_up(verdicts, batch->count, seen));
     if (filter->class->concurrent) {
         __atomic_fetch_add(&filter->offered, batch->count, __ATOMIC_RELAXED);
         __atomic_fetch_add(&filter->seen, seen, __ATOMIC_RELAXED);
@@ -165,7 +182,9 @@ size_t weir_filter_test_batch(const weir_filter *filter, const weir_batch *batch
                               uint64_t *verdicts) {
     if (!batch->count) return 0;
     memset(verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * sizeof *verdicts);
-    return filter->class->test(filter, batch, verdicts);
+    size_t seen = filter->class->test(filter, batch, verdicts);
+    assert(seen == WEIR_STOPPED || verdicts_add_up(verdicts, batch->count, seen));
+    return seen;
 }
 
 weir_verdict weir_filter_offer(weir_filter *filter, const void *key, size_t length) {

@@ -240,8 +240,9 @@ static bool is_full(const growing_filter *f) {
     return info.fpr_now >= FULL_AT * info.fpr_bound;
 }
 
-/* Some keys more are in the newest filter. By number it is full at its capacity, not after. */
-static void look(growing_filter *f) {
+/* The newest filter has more keys than at the last look: if it is full, the next one begins. By
+ * number it is full at its capacity, not after. */
+static void start_next_if_full(growing_filter *f) {
     drop_what_is_over(f);
     f->state.look_at += f->step;
     if (!f->by_density && f->state.look_at > f->capacity) f->state.look_at = f->capacity;
@@ -324,7 +325,7 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
         uint64_t seen = offer_some(f, &keys);
         for (size_t i = 0; i < n; i++) weir__mark_seen(verdicts, at + i, (seen >> i & 1) != 0);
         total += (size_t)__builtin_popcountll(seen);
-        if (f->state.added >= f->state.look_at) look(f);
+        if (f->state.added >= f->state.look_at) start_next_if_full(f);
     }
     keep_words(f);
     return total;

@@ -353,8 +353,9 @@ static void pad(const weir_pairs *p, uint64_t state, const uint64_t *row, uint64
         padded[c] = row[c] ? row[c] : weir__mix64(state + (c + 1) * UINT64_C(0xd1342543de82ef95));
 }
 
-/* The record's generator and labelled values. */
-static uint64_t ready(weir_pairs *p, uint64_t number, const uint64_t *row, weir__labelled *out) {
+/* Returns the state of the record's generator and fills in its labelled values. */
+static uint64_t prepare_record(weir_pairs *p, uint64_t number, const uint64_t *row,
+                               weir__labelled *out) {
     uint64_t state = weir__draw_state(p->draw, number), padded[WEIR__COLUMNS_MOST];
     if (p->maker.from == WEIR__FROM_SET) {
         pad(p, state, row, padded);
@@ -391,7 +392,7 @@ static weir_status add_offline(weir_pairs *p, uint64_t first, const uint64_t *ro
         if (!n) return why->code;
         for (size_t i = 0; i < p->streams; i++) place[i] = weir__store_end(p->store, i);
         for (size_t i = 0; i < n; i++, rows += p->row_words) {
-            uint64_t state = ready(p, first + i, rows, &record);
+            uint64_t state = prepare_record(p, first + i, rows, &record);
             draw_record(p, state, rows, &record, place);
         }
         weir__store_commit(p->store, n);
@@ -426,7 +427,7 @@ static weir_status add_online(weir_pairs *p, uint64_t first, const uint64_t *row
     while (count) {
         size_t n = count < BATCH_RECORDS ? count : BATCH_RECORDS;
         for (size_t j = 0; j < n; j++)
-            states[j] = ready(p, first + j, rows + j * p->row_words, &records[j]);
+            states[j] = prepare_record(p, first + j, rows + j * p->row_words, &records[j]);
         for (unsigned repeat = 0; repeat < p->repeats; repeat++) {
             for (size_t j = 0; j < n; j++) rng[j] = weir__repeat_state(states[j], repeat);
             for (size_t j = 0; repeat && p->signatures > 1 && j < n; j++)

@@ -25,6 +25,7 @@
  */
 #include "pairs/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -327,6 +328,7 @@ uint64_t *weir__store_end(weir__store *store, size_t i) {
 }
 
 void weir__store_commit(weir__store *store, size_t records) {
+    assert(records <= store->record_room - store->records); /* weir__store_reserve() said so */
     store->records += records;
     store->sorted = false;
 }

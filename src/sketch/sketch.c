@@ -1,6 +1,7 @@
 /* sketch.c - what all sketches share: from a spec to a sketch, and the public calls. */
 #include "sketch/sketch.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,7 @@ weir_status weir_sketch_add_batch(weir_sketch *s, const weir_updates *u, weir_er
     if (status != WEIR_OK) return status;
     part.count = sensible(s, u);
     status = s->class->add(s, &part, &done, err);
+    assert(status == WEIR_OK ? done == part.count : done <= part.count);
     s->updates += done;
     if (status != WEIR_OK || part.count == u->count) return status;
     return refuse_weight(s, u, part.count, err);

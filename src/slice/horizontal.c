@@ -97,8 +97,8 @@ static size_t pass_through(horizontal_filter *f, const weir_batch *batch, bool o
     return seen;
 }
 
-static size_t pass(horizontal_filter *f, const weir_batch *batch, bool offering,
-                   uint64_t *verdicts) {
+static size_t judge_batch(horizontal_filter *f, const weir_batch *batch, bool offering,
+                          uint64_t *verdicts) {
     if (f->on_lost != WEIR__LOST_STOP) return pass_through(f, batch, offering, verdicts);
     pthread_rwlock_rdlock(&f->nest.gate);
     size_t seen = all_there(f, batch) ? pass_through(f, batch, offering, verdicts) : WEIR_STOPPED;
@@ -118,12 +118,12 @@ static weir_status create(weir_filter *filter, weir_error *err) {
 static void start(weir_filter *filter) { (void)filter; }
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return pass((horizontal_filter *)filter, batch, true, verdicts);
+    return judge_batch((horizontal_filter *)filter, batch, true, verdicts);
 }
 
 /* The locks and counters are not part of what the filter knows. */
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return pass((horizontal_filter *)(uintptr_t)filter, batch, false, verdicts);
+    return judge_batch((horizontal_filter *)(uintptr_t)filter, batch, false, verdicts);
 }
 
 static size_t site_count(const weir_filter *filter) { return weir__nest_of(filter)->count; }

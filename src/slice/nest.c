@@ -249,8 +249,8 @@ typedef struct {
     size_t length;
 } stretch;
 
-/* Copy to the stretch what of `count` words at `place` falls into it. */
-static void lay(const stretch *s, uint64_t place, const uint64_t *words, size_t count) {
+/* Copy to the stretch those of `count` words at `place` that fall into it. */
+static void copy_words(const stretch *s, uint64_t place, const uint64_t *words, size_t count) {
     uint64_t end = place + count * 8;
     uint64_t from = place > s->at ? place : s->at;
     uint64_t to = end < s->at + s->length ? end : s->at + s->length;
@@ -274,9 +274,9 @@ void weir__nest_pack(const weir_filter *filter, uint64_t at, uint8_t *bytes, siz
     for (size_t i = at / nest->stride; i < nest->count && i <= last; i++) {
         const weir_filter *part = nest->sites[i].filter;
         uint64_t place = i * nest->stride;
-        lay(&s, place, &part->offered, 1);
-        lay(&s, place + 8, &part->seen, 1);
-        lay(&s, place + 16, weir__filter_state(part), part->class->state_words);
+        copy_words(&s, place, &part->offered, 1);
+        copy_words(&s, place + 8, &part->seen, 1);
+        copy_words(&s, place + 16, weir__filter_state(part), part->class->state_words);
         pack_part(&s, place + nest->head, part);
     }
 }
@@ -420,21 +420,21 @@ static atomic_flag *lock_of(weir__key_locks *locks, uint64_t hash) {
     return &locks->locks[weir__mix64(hash) % WEIR__KEY_LOCKS];
 }
 
-static void take(atomic_flag *lock) {
+static void spin_lock(atomic_flag *lock) {
     for (unsigned tries = 0; atomic_flag_test_and_set_explicit(lock, memory_order_acquire); tries++)
         if (tries < 64) weir__pause();
         else if (tries < 256) sched_yield(); /* its holder may not be running */
         else nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* or wait for a site */
 }
 
-void weir__lock_key(weir__key_locks *locks, uint64_t hash) { take(lock_of(locks, hash)); }
+void weir__lock_key(weir__key_locks *locks, uint64_t hash) { spin_lock(lock_of(locks, hash)); }
 
 void weir__unlock_key(weir__key_locks *locks, uint64_t hash) {
     atomic_flag_clear_explicit(lock_of(locks, hash), memory_order_release);
 }
 
 void weir__lock_keys(weir__key_locks *locks) {
-    for (size_t i = 0; i < WEIR__KEY_LOCKS; i++) take(&locks->locks[i]);
+    for (size_t i = 0; i < WEIR__KEY_LOCKS; i++) spin_lock(&locks->locks[i]);
 }
 
 void weir__unlock_keys(weir__key_locks *locks) {

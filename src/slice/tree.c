@@ -87,7 +87,7 @@ static size_t leaf_of(const tree_filter *f, const weir_batch *batch, size_t i) {
 typedef enum { NODE_NEW, NODE_SEEN, NODE_LOST } node_answer;
 
 /* A node that is lost gives no answer: the key goes on as on-lost says. */
-static node_answer ask(tree_filter *f, size_t node, traveller *t, bool offering) {
+static node_answer ask_node(tree_filter *f, size_t node, traveller *t, bool offering) {
     uint64_t verdict;
     size_t seen;
     weir_batch one = {
@@ -105,7 +105,7 @@ static bool confirmed_below(tree_filter *f, size_t node, size_t level, size_t ca
     if (level >= f->down || level + 1 >= f->levels) return true;
     size_t child = node * f->fanout + 1;
     for (size_t i = 0; i < f->fanout; i++)
-        if (child + i != came_from && ask(f, child + i, t, false) != NODE_NEW &&
+        if (child + i != came_from && ask_node(f, child + i, t, false) != NODE_NEW &&
             confirmed_below(f, child + i, level + 1, SIZE_MAX, t))
             return true;
     return false;
@@ -118,7 +118,7 @@ static bool confirmed_below(tree_filter *f, size_t node, size_t level, size_t ca
 static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_t *stopped) {
     size_t node = leaf, came_from = SIZE_MAX;
     for (size_t level = f->levels - 1;; level--) {
-        node_answer a = ask(f, node, t, setting);
+        node_answer a = ask_node(f, node, t, setting);
         *stopped = node;
         if (a == NODE_LOST && f->on_lost == WEIR__LOST_SEEN) return true;
         if (a == NODE_SEEN && confirmed_below(f, node, level, came_from, t)) return true;
@@ -136,7 +136,7 @@ static void set_way(tree_filter *f, size_t leaf, size_t top, traveller *t) {
         way[n++] = node;
         if (node == top) break;
     }
-    while (n) ask(f, way[--n], t, true);
+    while (n) ask_node(f, way[--n], t, true);
 }
 
 static bool judge(tree_filter *f, size_t leaf, bool offering, traveller *t) {
@@ -179,7 +179,8 @@ static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offerin
     return seen;
 }
 
-static size_t pass(tree_filter *f, const weir_batch *batch, bool offering, uint64_t *verdicts) {
+static size_t judge_batch(tree_filter *f, const weir_batch *batch, bool offering,
+                          uint64_t *verdicts) {
     if (f->on_lost != WEIR__LOST_STOP) return pass_through(f, batch, offering, verdicts);
     pthread_rwlock_rdlock(&f->nest.gate);
     size_t seen = all_there(f, batch) ? pass_through(f, batch, offering, verdicts) : WEIR_STOPPED;
@@ -236,10 +237,10 @@ static void start(weir_filter *filter) { (void)filter; }
 #define SELF(filter) ((tree_filter *)(uintptr_t)(filter))
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return pass(SELF(filter), batch, true, verdicts);
+    return judge_batch(SELF(filter), batch, true, verdicts);
 }
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return pass(SELF(filter), batch, false, verdicts);
+    return judge_batch(SELF(filter), batch, false, verdicts);
 }
 
 /* The chance that a new key is taken for seen at a node of a level, on average over

@@ -223,7 +223,8 @@ static size_t pass_through(vertical_filter *f, const weir_batch *batch, bool off
     return seen;
 }
 
-static size_t pass(vertical_filter *f, const weir_batch *batch, bool offering, uint64_t *verdicts) {
+static size_t judge_batch(vertical_filter *f, const weir_batch *batch, bool offering,
+                          uint64_t *verdicts) {
     if (f->on_lost != WEIR__LOST_STOP) return pass_through(f, batch, offering, verdicts);
     pthread_rwlock_rdlock(&f->nest.gate);
     size_t seen = needs_lost(f, batch) ? WEIR_STOPPED : pass_through(f, batch, offering, verdicts);
@@ -297,10 +298,10 @@ static void start(weir_filter *filter) { (void)filter; }
 #define SELF(filter) ((vertical_filter *)(uintptr_t)(filter))
 
 static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return pass(SELF(filter), batch, true, verdicts);
+    return judge_batch(SELF(filter), batch, true, verdicts);
 }
 static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return pass(SELF(filter), batch, false, verdicts);
+    return judge_batch(SELF(filter), batch, false, verdicts);
 }
 static size_t site_count(const weir_filter *filter) { return SELF(filter)->slices; }
 

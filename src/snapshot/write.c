@@ -8,6 +8,7 @@
  * zeros are written as their length, so a filter that is mostly empty makes a
  * small file.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -91,6 +92,7 @@ static weir_status write_blocks(block_writer *w, const cell_source *from) {
         }
         at += step;
     }
+    assert(status != WEIR_OK || zeros <= from->length);
     return status == WEIR_OK ? write_zeros(w, &zeros) : status;
 }
 
@@ -119,7 +121,8 @@ static weir_status write_object(block_writer *w, const weir__family *family, con
     for (size_t i = 0; i < 2; i++) at = weir__put64(at, *image.totals[i]);
     at = weir__put32(at, (uint32_t)image.word_count);
     for (size_t i = 0; i < image.word_count; i++) at = weir__put64(at, image.words[i]);
-    weir__put64(at, image.cells_bytes);
+    at = weir__put64(at, image.cells_bytes);
+    assert(at == body + length);
     weir_status status = write_block(w, WEIR__BLOCK_BYTES, body, (uint32_t)length);
     free(body);
     return status == WEIR_OK ? write_cells(w, family, object, &image) : status;

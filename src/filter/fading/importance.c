@@ -155,7 +155,7 @@ static weir_status settle_width(importance_filter *f, unsigned width, weir_error
 }
 
 /* Seven levels unless the bound is then out of reach, as a tight one is in lines. */
-static weir_status settle(importance_filter *f, weir_error *err) {
+static weir_status resolve_max(importance_filter *f, weir_error *err) {
     if (weir__opt_given(&f->base, OPT_MAX))
         return settle_width(f, (unsigned)weir__opt_whole(&f->base, OPT_MAX) + 2, err);
     unsigned width = 3;
@@ -195,7 +195,7 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     weir_status status = check_range(f, err);
     if (status == WEIR_OK)
         status = weir__fading_settle_layout(filter, OPT_LAYOUT, OPT_DECREMENT, err);
-    if (status == WEIR_OK) status = settle(f, err);
+    if (status == WEIR_OK) status = resolve_max(f, err);
     if (status == WEIR_OK) status = weir__filter_map(filter, f->c.words * 8, err);
     f->c.sparing = f->mode == WEIR__MODE_H;
     if (status == WEIR_OK) weir__fading_begin(&f->c, filter->cells);

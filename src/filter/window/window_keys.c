@@ -195,7 +195,7 @@ static void go_on(const weir__window *f, timer_run *run) {
 /* Each new key has set k cells, one after the other: what one of them overwrote is empty, is
  * over, or ran. Values are counted in four columns in turn, since many are alike and one
  * would wait for its last change. */
-static __attribute__((noinline)) void settle(weir__window *f, timer_run *run) {
+static __attribute__((noinline)) void count_run(weir__window *f, timer_run *run) {
     uint16_t times[WEIR__MARKS + 1][4];
     uint64_t set = run->keys * f->k, ran = 0;
     memset(times, 0, (f->marks + 1) * sizeof *times);
@@ -215,14 +215,14 @@ static __attribute__((noinline)) void settle(weir__window *f, timer_run *run) {
 }
 
 static __attribute__((noinline)) void look_at_counts(weir__window *f, timer_run *run) {
-    settle(f, run);
+    count_run(f, run);
     if (weir__window_has_too_much(f, weir__window_mark(f, f->state.newest)))
         weir__window_make_room(f);
     go_on(f, run);
 }
 
 static __attribute__((noinline)) void pass_event(weir__window *f, timer_run *run, uint64_t at) {
-    settle(f, run);
+    count_run(f, run);
     weir__window_pass_time(f, at);
     go_on(f, run);
 }
@@ -503,7 +503,7 @@ HOT size_t timers_offer_all(weir__window *f, const weir_batch *batch, uint64_t *
                 : f->rounds == 3 ? DECIDE(3)
                                  : DECIDE(4);
     }
-    settle(f, &run);
+    count_run(f, &run);
     return seen;
 }
 #undef FIND

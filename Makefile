@@ -31,6 +31,9 @@ check: all ## the quick tests only (no sanitizers, no linters)
 bench: setup all ## speed and memory, against other tools, as ratios in one run
 	@bench/run build
 
+bench-check: setup all ## each filter's share of the machine's line rate is above its floor
+	@bench/levels build --check
+
 accuracy: setup all ## error rates on reference and drawn streams, as docs/accuracy.md has them
 	@build/weir-accuracy --page --cells build/accuracy-cells.csv
 
@@ -57,4 +60,4 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all setup demo demo-cluster demo-redis test check bench accuracy lab lab-full lab-test install format clean help
+.PHONY: all setup demo demo-cluster demo-redis test check bench bench-check accuracy lab lab-full lab-test install format clean help

@@ -676,6 +676,33 @@ static void bench_size(uint64_t bytes, const char *only, const char *fpr) {
     munmap(machine.lines, bytes);
 }
 
+/* What memory costs that the system hands out for the first time: pages are zeroed, and on a
+ * virtual machine the host may have to find them first. */
+static void bench_touch(const char *text) {
+    enum { PAGE = 4096, HUGE = 2 << 20 };
+    weir_error err;
+    uint64_t bytes;
+    if (weir_parse_size(text, &bytes, &err)) bench_die("%s", err.message);
+    bytes = (bytes + HUGE - 1) / HUGE * HUGE;
+    for (int again = 0; again < 2; again++) {
+        volatile uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) bench_die("cannot map %" PRIu64 " bytes", bytes);
+        madvise((void *)memory, bytes, MADV_HUGEPAGE);
+        double begin = bench_now(), worst = 0;
+        for (uint64_t at = 0; at < bytes; at += HUGE) {
+            double started = bench_now();
+            for (uint64_t page = 0; page < HUGE; page += PAGE) memory[at + page] = 1;
+            worst = fmax(worst, bench_now() - started);
+        }
+        double seconds = bench_now() - begin;
+        printf("%s touched%s: %.3f s, %.2f ms for 2 MiB, the worst %.2f ms\n", text,
+               again ? " again, in a new map" : "", seconds, 1e3 * seconds * HUGE / (double)bytes,
+               1e3 * worst);
+        munmap((void *)memory, bytes);
+    }
+}
+
 /* ---- the command ---- */
 
 static const char usage[] =
@@ -683,6 +710,7 @@ static const char usage[] =
     "       weir-bench --snapshot [OPTION...] saving and loading a filter\n"
     "       weir-bench --measure FILE COMMAND...\n"
     "           run a command, append its time, processor time and peak memory to FILE\n"
+    "       weir-bench --touch SIZE           what fresh memory costs, and used memory\n"
     "  --filter NAME   only this one (a name of a filter, or libbloom)\n"
     "  --size SIZE     only this size; may be repeated (1M, 64M, 512M; snapshot 1G)\n"
     "  --fpr RATE      bound on false positives (0.0001%)\n"
@@ -736,6 +764,7 @@ int main(int argc, char **argv) {
                                             {"help", no_argument, 0, HELP},
                                             {0, 0, 0, 0}};
     if (argc > 3 && !strcmp(argv[1], "--measure")) return measure_command(argv[2], argv + 3);
+    if (argc == 3 && !strcmp(argv[1], "--touch")) return bench_touch(argv[2]), 0;
     settings s = {.fpr = "0.0001%", .rounds = 3};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (c) {

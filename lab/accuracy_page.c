@@ -10,7 +10,7 @@
 
 #define WORST_SHOWN 10
 #define PAGE_FPR 0.01  /* of the table */
-#define PAGE_BITS 1.01 /* a key: the rows with at most so many */
+#define PAGE_BITS 1.1  /* a key: the rows with at most so many */
 #define MOST_MEAN 0.97 /* of FN / oracle */
 #define MOST_ABOVE 8   /* cells above 1.30 x oracle + 3 points */
 

@@ -58,10 +58,10 @@ static bool spread(RedisModuleCtx *ctx, key_batch *batch, const with_options *wi
     if (with->has_importance) {
         int64_t bits;
         memcpy(&bits, &with->importance, sizeof bits);
-        batch->importances = (double *)batch_repeat(bits, batch->count);
+        batch->importances = (double *)(void *)batch_repeat(bits, batch->count);
     }
     if (with->has_producer)
-        batch->producers = (uint64_t *)batch_repeat((int64_t)with->producer, batch->count);
+        batch->producers = (uint64_t *)(void *)batch_repeat((int64_t)with->producer, batch->count);
     bool good = (!with->has_time || batch->times) &&
                 (!with->has_importance || batch->importances) &&
                 (!with->has_producer || batch->producers);

@@ -16,7 +16,7 @@ int reply_error(RedisModuleCtx *ctx, const char *format, ...) {
     char text[640];
     va_list values;
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    vsnprintf(text, sizeof text, format, values); /* NOLINT(clang-analyzer-valist*): begun above */
     va_end(values);
     one_line(text);
     return RedisModule_ReplyWithError(ctx, text);

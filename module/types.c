@@ -230,7 +230,7 @@ static int defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **obje
 }
 
 int types_register(RedisModuleCtx *ctx) {
-    RedisModuleTypeMethods methods = {
+    static RedisModuleTypeMethods methods = {
         .version = REDISMODULE_TYPE_METHOD_VERSION,
         .rdb_save = rdb_save,
         .aof_rewrite = aof_rewrite,

@@ -99,7 +99,7 @@ WEIR_API weir_status weir_sketch_add_batch(weir_sketch *sketch, const weir_updat
                                            weir_error *err);
 
 /* Add one key, with what `update` has of weights, fractions and times (one of each); the rest of it
- * is not looked at. */
+ * is not looked at. Fails with WEIR_ERR_RANGE as weir_sketch_add() does. */
 WEIR_API weir_status weir_sketch_add_key(weir_sketch *sketch, const void *key, size_t length,
                                          const weir_updates *update, weir_error *err);
 

@@ -347,6 +347,7 @@ static void questions(void **unused) {
     weir_updates wordless = {.count = 1};
 
     GIVES(WEIR_ERR_RANGE, weir_sketch_add, dyadic, "word", 4, 1);
+    GIVES(WEIR_ERR_RANGE, weir_sketch_add_key, dyadic, "word", 4, &wordless);
     GIVES(WEIR_ERR_RANGE, weir_sketch_add_batch, countmin, &wordless);
     GIVES(WEIR_ERR_UNSUPPORTED, weir_sketch_estimate, hll, "key", 3, WEIR_BY_AUTO, &e);
     LACKS_MEMORY(1, weir_sketch_estimate, countmin, "key", 3, WEIR_BY_CMM, &e);

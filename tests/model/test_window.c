@@ -277,7 +277,7 @@ static void windows_are_exact_while_they_fit(void **state) {
     window_is_exact("recent:memory=1M,seed=1,window=40", 100000);
     window_is_exact("recent:memory=1M,seed=1,window=100", 100000);
     window_is_exact("recent:memory=1M,seed=2,window=1000", 300000);
-    window_is_exact("recent:memory=16M,seed=3,window=1000,fpr=0.0000001%", 300000);
+    window_is_exact("recent:memory=16M,seed=3,window=1000,fpr=0.00001%", 300000);
     window_is_exact("recent:memory=16M,seed=1,window=65536", 300000);
     weir_filter *f = make_filter("window:memory=64M,seed=1,length=65536,tick=1");
     weir_filter_free(f);

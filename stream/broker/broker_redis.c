@@ -365,7 +365,7 @@ static stream_status poll_own(redis_source *s, stream_error *err) {
 static stream_status poll_lost(redis_source *s, stream_error *err) {
     weir_error reason;
     wire_reply *reply;
-    broker_id last;
+    broker_id last = {0, 0};
     if (wire_appendf(s->link.wire, &reason, "XAUTOCLAIM %s %s %s %d %s COUNT %d", s->link.url->name,
                      s->group, s->consumer, s->claim_ms, s->claim_at,
                      (int64_t)BROKER_BATCH) != WIRE_OK)
@@ -383,7 +383,7 @@ static stream_status poll_lost(redis_source *s, stream_error *err) {
 static stream_status poll_new(redis_source *s, int timeout_ms, stream_error *err) {
     weir_error reason;
     wire_reply *reply;
-    broker_id last;
+    broker_id last = {0, 0};
     bool any;
     wire_outcome sent =
         timeout_ms > 0
@@ -666,7 +666,7 @@ static stream_status sink_poll_tail(void *self, int timeout_ms, const broker_mes
     weir_error reason;
     (void)timeout_ms;
     do {
-        broker_id last;
+        broker_id last = {0, 0};
         empty_batch(&s->batch);
         if (s->tail_done) return STREAM_END;
         if (wire_appendf(s->link.wire, &reason, "XRANGE %s %s + COUNT %d", s->link.url->name,
@@ -678,7 +678,7 @@ static stream_status sink_poll_tail(void *self, int timeout_ms, const broker_mes
         if (take_entries(&s->link, &s->batch, s->batch.reply, s->tail_field, s->producer, NULL,
                          &last, err) != STREAM_OK)
             return STREAM_FAILED;
-        if (s->batch.reply->count) write_id(s->tail_at + 1, last);
+        if (last.hi || last.lo) write_id(s->tail_at + 1, last);
     } while (!s->batch.count);
     *messages = s->batch.messages;
     *count = s->batch.count;

@@ -10,7 +10,8 @@
 
 #include "broker_internal.h"
 
-static const broker_kind *const kinds[] = {&broker__redis, &broker__nats, &broker__kafka};
+enum { KINDS = 3 };
+static const broker_kind *const kinds[KINDS] = {&broker__redis, &broker__nats, &broker__kafka};
 
 /* Is a word one of "a|b|c"? */
 static bool is_one_of(const char *word, size_t length, const char *names) {
@@ -23,7 +24,7 @@ static bool is_one_of(const char *word, size_t length, const char *names) {
 }
 
 const broker_kind *broker__kind(const char *scheme) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < KINDS; i++)
         if (is_one_of(scheme, strlen(scheme), kinds[i]->schemes)) return kinds[i];
     return NULL;
 }
@@ -32,7 +33,7 @@ const broker_kind *broker__kind(const char *scheme) {
 static size_t known_scheme(const char *text) {
     size_t length = strcspn(text, ":");
     if (!text[length]) return 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < KINDS; i++)
         if (is_one_of(text, length, kinds[i]->schemes)) return length;
     return 0;
 }

@@ -47,10 +47,8 @@
  *
  *     fill     shared    the last of a list; a new key enters behind the first
  *     any      spread    any other key
- *     hold     spread    the newest: one place waits for a key that is hit at once
  *     keep     clocked   the next without a mark; marks stay until all keys have one
  *     sweep    clocked   the next without a mark; the hand wipes marks as it passes
- *     order    clocked   the same, and new keys have marks: what came first goes first
  *
  * Why the bound holds. A key's line and its value in the line are independent and uniform, so a new
  * key is called SEEN with a probability that is the mean over all lines of
@@ -85,9 +83,10 @@
 #define KEEP_FIRSTS 44u /* see "who goes" */
 
 const recent_way weir__recent_ways[POLICIES] = {
-    [FILL] = {SHARED, false, false, false},  [ANY] = {SPREAD, false, false, false},
-    [HOLD] = {SPREAD, false, false, true},   [KEEP] = {CLOCKED, false, false, false},
-    [SWEEP] = {CLOCKED, false, true, false}, [ORDER] = {CLOCKED, true, true, false},
+    [FILL] = {SHARED, false},
+    [ANY] = {SPREAD, false},
+    [KEEP] = {CLOCKED, false},
+    [SWEEP] = {CLOCKED, true},
 };
 
 /* ---- making one ---- */
@@ -128,7 +127,6 @@ static weir_status create(weir_filter *base, weir_error *err) {
     plan_lines(f, weir__opt_whole(base, WEIR__OPT_MEMORY));
     if (f->base.windowed) plan_window(f, eps);
     f->watched = f->lines < WATCHED ? f->lines : WATCHED;
-    f->telling = f->lines / 4 < f->watched ? f->lines / 4 : f->watched;
     return weir__filter_map(base, f->lines * LINE_BYTES, err);
 }
 
@@ -182,9 +180,9 @@ static bool knows(const recent_filter *f, const uint8_t *line, uint64_t value) {
 /* A new key in a shared line: room is made by shortening as long as the rate
  * allows, then by letting the last entry of some list go. */
 HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned n, list_place place,
-                      uint64_t rest, bool front, cpu_kind cpu) {
+                      uint64_t rest, cpu_kind cpu) {
     const shared_form *form = &f->shape.shared;
-    unsigned at = place.first + pick(place.length > 0, !front, 0);
+    unsigned at = place.first + (place.length > 0);
     if (n < form->most && place.length < LIST_MAX &&
         weir__recent_pay(f, form->cost[n], form->cost[n + 1])) {
         if (form->width[n + 1] != form->width[n]) CALL(shorten, cpu, (form, line, n));
@@ -195,7 +193,7 @@ HOT void enter_shared(recent_filter *f, uint8_t *line, unsigned words, unsigned 
     }
     uint64_t dice = weir__rng_next(&f->state.rng);
     unsigned start = f->shape.code_bits + (unsigned)weir__scale(dice, form->lists + n);
-    bool long_only = front | ((dice & 63) < KEEP_FIRSTS);
+    bool long_only = (dice & 63) < KEEP_FIRSTS;
     unsigned bit = next_end(line, &f->shape, words, n, start, long_only);
     if (place.length >= LIST_MAX) bit = place.head + place.length - 1;
     unsigned out = entries_before(line, f->shape.code_bits, words, bit);
@@ -275,21 +273,20 @@ HOT bool offer_flat(recent_filter *f, uint8_t *line, unsigned n, unsigned list, 
     return offer_flat_as(f, line, n, list, rest, false, cpu);
 }
 
-HOT bool offer_spread_to_here(recent_filter *f, uint8_t *line, uint64_t value, bool hold,
-                              cpu_kind cpu) {
+HOT bool offer_spread_to_here(recent_filter *f, uint8_t *line, uint64_t value, cpu_kind cpu) {
     unsigned gone;
-    bool seen = offer_spread(&f->shape.spread, line, value, hold, &f->state.rng, &gone, cpu);
+    bool seen = offer_spread(&f->shape.spread, line, value, &f->state.rng, &gone, cpu);
     f->state.books.held += !seen - (uint64_t)gone;
     f->state.books.forgotten += gone;
     return seen;
 }
 
-NOT_HERE(bool, offer_spread_to, (recent_filter * f, uint8_t *line, uint64_t value, bool hold),
-         (f, line, value, hold, cpu))
+NOT_HERE(bool, offer_spread_to, (recent_filter * f, uint8_t *line, uint64_t value),
+         (f, line, value, cpu))
 
 HOT bool offer_clocked_to(recent_filter *f, uint8_t *line, recent_policy policy, uint64_t value,
                           cpu_kind cpu) {
-    clock_rule rule = {weir__recent_ways[policy].front, weir__recent_ways[policy].sweep};
+    clock_rule rule = {weir__recent_ways[policy].sweep};
     clock_outcome outcome = CALL(offer_clocked, cpu, (&f->shape, line, value, rule));
     f->state.books.held += (uint64_t)outcome.came - outcome.gone;
     f->state.books.forgotten += outcome.gone;
@@ -300,7 +297,7 @@ HOT bool offer_clocked_to(recent_filter *f, uint8_t *line, recent_policy policy,
 HOT bool offer_formed(recent_filter *f, uint8_t *line, recent_policy policy, uint64_t value,
                       cpu_kind cpu) {
     if (weir__recent_ways[policy].form == SPREAD)
-        return CALL(offer_spread_to, cpu, (f, line, value, weir__recent_ways[policy].hold));
+        return CALL(offer_spread_to, cpu, (f, line, value));
     return offer_clocked_to(f, line, policy, value, cpu);
 }
 
@@ -324,7 +321,7 @@ HOT bool offer_lists_here(recent_filter *f, uint8_t *line, unsigned words, unsig
         offer_formed(f, line, policy, value, cpu);
         return false;
     }
-    enter_shared(f, line, words, n, place, rest, weir__recent_ways[policy].front, cpu);
+    enter_shared(f, line, words, n, place, rest, cpu);
     return false;
 }
 
@@ -365,18 +362,12 @@ HOT bool offer_line(recent_filter *f, uint8_t *line, recent_policy policy, uint6
     return offer_flat(f, line, code, list, rest, cpu);
 }
 
-/* The policy of a line. Where new keys have marks some lines go on to tell hits by them. */
-static inline recent_policy policy_of(const recent_filter *f, uint64_t number) {
-    recent_policy policy = (recent_policy)f->state.policy;
-    return policy == ORDER && number < f->telling ? SWEEP : policy;
-}
-
 /* A key whose line is watched. */
 HOT bool offer_watched_here(recent_filter *f, uint64_t number, uint64_t hash, uint64_t value,
                             cpu_kind cpu) {
     uint8_t *line = f->base.cells + number * LINE_BYTES;
-    recent_policy policy = policy_of(f, number);
-    weir__recent_tell(f, line, !weir__recent_ways[policy].front, value);
+    recent_policy policy = (recent_policy)f->state.policy;
+    weir__recent_tell(f, line, value);
     bool seen = offer_line(f, line, policy, value, cpu);
     weir__recent_count(f, hash, seen);
     return seen;

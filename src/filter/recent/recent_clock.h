@@ -292,7 +292,6 @@ HOT bool is_at_hand(const clock_keys *clock, const clock_form *form, uint64_t ke
 
 /* What becomes of a key in a clocked line. */
 typedef struct {
-    bool mark;  /* a new one has a mark */
     bool sweep; /* the hand wipes marks */
 } clock_rule;
 
@@ -314,7 +313,7 @@ HOT clock_outcome offer_clocked_here(const line_shape *shape, uint8_t *line, uin
         return (clock_outcome){.seen = true};
     }
     below = make_room(line, form, &clock, below, key, rule.sweep, cpu);
-    bool mark = rule.mark || (rule.sweep && is_at_hand(&clock, form, key));
+    bool mark = rule.sweep && is_at_hand(&clock, form, key);
     insert_key(line, form, &clock, below, key << 1 | mark, cpu);
     return (clock_outcome){false, (uint8_t)(clock.n + clock.gone - before), (uint8_t)clock.gone};
 }

@@ -10,7 +10,7 @@
 
 enum { RECENT_WINDOW = WEIR__OPT_OWN, RECENT_RENEW }; /* its own options */
 
-#define LAYOUT 8u    /* of lines; one more when they come to mean something else */
+#define LAYOUT 9u    /* of lines; one more when they come to mean something else */
 #define SMALLEST 64u /* hashes kept for counting distinct keys */
 
 /* Counts distinct keys, roughly: of n uniform words the SMALLEST-th smallest is about
@@ -35,7 +35,6 @@ typedef struct {
     uint64_t lines;
     uint64_t first;   /* lines that the table of a new filter has */
     uint64_t watched; /* the first so many tell what the stream is like, */
-    uint64_t telling; /* and the first so many by their marks at all times */
     line_shape shape;
     window_plan window;
     struct {
@@ -53,9 +52,7 @@ typedef struct {
 /* What a policy does in a line that is full. */
 typedef struct {
     uint8_t form;
-    bool front; /* a new key enters in front of its list, or with a mark */
     bool sweep; /* the hand wipes marks */
-    bool hold;  /* keys hold their places */
 } recent_way;
 extern const recent_way weir__recent_ways[POLICIES];
 
@@ -71,9 +68,8 @@ static inline bool weir__recent_pay(recent_filter *f, uint64_t from, uint64_t to
     return true;
 }
 
-/* What a line that is watched tells of the stream before it is offered a key. `marks_tell`: marks
- * of a clocked line stand for hits. */
-void weir__recent_tell(recent_filter *f, const uint8_t *line, bool marks_tell, uint64_t value);
+/* What a line that is watched tells of the stream before it is offered a key. */
+void weir__recent_tell(recent_filter *f, const uint8_t *line, uint64_t value);
 
 /* Its verdict; from time to time the policy is chosen anew. */
 void weir__recent_count(recent_filter *f, uint64_t hash, bool seen);

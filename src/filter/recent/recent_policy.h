@@ -8,7 +8,7 @@
 
 #define AGE_ONE 65536 /* unit of ages */
 
-typedef enum { FILL, ANY, HOLD, KEEP, SWEEP, ORDER, POLICIES } recent_policy;
+typedef enum { FILL, ANY, KEEP, SWEEP, POLICIES } recent_policy;
 
 /* What some lines have counted. */
 typedef struct {
@@ -27,7 +27,6 @@ typedef struct {
     double freshness; /* 1: what came last is hit, -1: what came first, 0: any, or not known */
     double sure;      /* the freshness in standard deviations */
     unsigned width;   /* bits that a key has in a line with marks */
-    bool many;        /* lines enough to see it in time when a stream changes */
     bool spread_more; /* spread lines hold more keys than shared ones */
     bool in_use;      /* some lines are in the form of the policy in use */
 } recent_stream;

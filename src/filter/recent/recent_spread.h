@@ -12,12 +12,7 @@
  * half of them are, if there are keys enough for that. Extras go first, the oldest before
  * others: a new key whose list is taken has to be hit as an extra to take it.
  *
- * Without extras any key may go for a new one; or keys hold their places, and a new one waits as
- * an extra until it is hit or the next one comes. If keys come as often as ever, each with its own
- * rate, those that came before a line was full are those that an LRU of as many places would
- * have: a key of rate q is among them with probability 1 - e^(-q t), of which only t differs. So
- * nothing has to be known of the order, and no bits are spent on it. But what has ceased to
- * come stays too, until keys that were hit while they waited have taken all places.
+ * Without extras any key may go for a new one.
  *
  * Lists are those of the shared form cut into 2^finer each, and remainders that much
  * shorter, so a line loses nothing when it changes from one form to the other.
@@ -28,8 +23,6 @@
 #include "core/rng.h"
 #include "filter/filter.h"
 #include "filter/recent/recent_shared.h"
-
-#define WAITING 1u /* extras that wait for a hit where keys hold their places */
 
 HOT unsigned count_extras(const uint8_t *line, const spread_form *form) {
     return (unsigned)get_bits(line, form->map - form->count_bits, form->count_bits);
@@ -161,27 +154,11 @@ HOT void enter_full(uint8_t *line, const spread_form *form, unsigned singles, un
     }
 }
 
-/* The same where keys hold their places: the new one waits, as an extra, in the place of the one
- * that waited. Returns how many have to go. */
-HOT unsigned enter_waiting(uint8_t *line, const spread_form *form, unsigned singles,
-                           unsigned extras, const spread_key *key, uint64_t *rng, cpu_kind cpu) {
-    unsigned gone = extras > 0;
-    if (extras) drop_extra(line, form, extras--, 0);
-    while (singles + extras >= form->most ||
-           extra_at(form, extras + 1) + singles * form->width > LINE_BITS) {
-        unsigned out = (unsigned)weir__scale(weir__rng_next(rng), singles);
-        drop_single(line, form, singles--, out, cpu);
-        gone++;
-    }
-    add_extra(line, form, extras, key->extra);
-    return gone;
-}
-
 /* ---- offering a key ---- */
 
 /* Returns whether the key was there; `gone` is how many had to go for it if it was not. */
-HOT bool offer_spread(const spread_form *form, uint8_t *line, uint64_t value, bool hold,
-                      uint64_t *rng, unsigned *gone, cpu_kind cpu) {
+HOT bool offer_spread(const spread_form *form, uint8_t *line, uint64_t value, uint64_t *rng,
+                      unsigned *gone, cpu_kind cpu) {
     spread_key key = find_spread_key(form, value);
     unsigned rank = entries_before(line, form->map, form->words, key.bit);
     unsigned extras = count_extras(line, form);
@@ -195,8 +172,6 @@ HOT bool offer_spread(const spread_form *form, uint8_t *line, uint64_t value, bo
     unsigned singles = count_singles(line, form);
     if (has_room(line, form, singles, extras, &key)) {
         add_key(line, form, singles, extras, rank, &key, cpu);
-    } else if (hold && extras <= WAITING) {
-        *gone = enter_waiting(line, form, singles, extras, &key, rng, cpu);
     } else {
         *gone = 1;
         enter_full(line, form, singles, extras, rank, &key, rng, cpu);

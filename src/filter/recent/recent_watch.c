@@ -17,7 +17,6 @@
 #define JUDGE_EVERY 16u /* verdicts in them */
 #define AGED 4u         /* keys of a flat line from which on it tells how old they are */
 #define ENOUGH 25u
-#define HOLD_LINES 2048u
 
 static void insert_word(distinct_counter *counter, uint64_t word) {
     uint64_t n = counter->count, *smallest = counter->smallest, at = 0;
@@ -57,7 +56,6 @@ recent_stream weir__recent_describe(const recent_filter *f) {
         .freshness = weir__recent_freshness(counts),
         .sure = weir__recent_sure(counts),
         .width = f->shape.clock.key_bits + 1,
-        .many = f->lines >= HOLD_LINES,
         .spread_more = f->shape.spread.most > f->shape.shared.fair * 21 / 20,
         .in_use = f->state.books.in_form[weir__recent_ways[f->state.policy].form] > 0,
     };
@@ -115,14 +113,14 @@ static void tell_clocked(recent_filter *f, const uint8_t *line, uint64_t value) 
     count_marked(f, clock.n, marks, clock.keys[below + 1] & 1);
 }
 
-void weir__recent_tell(recent_filter *f, const uint8_t *line, bool marks_tell, uint64_t value) {
+void weir__recent_tell(recent_filter *f, const uint8_t *line, uint64_t value) {
     const shared_form *shared = &f->shape.shared;
     unsigned n = read_code(line, &f->shape);
     uint64_t rest;
     unsigned list = (unsigned)weir__part(value, shared->lists, &rest);
     if (n <= shared->flat) tell_flat(f, line, n, tag_of(shared, list, rest));
     else if (n <= shared->marked) tell_lists(f, line, n, field_of(shared, n, rest), list);
-    else if (form_of(&f->shape, n) == CLOCKED && marks_tell) tell_clocked(f, line, value);
+    else if (form_of(&f->shape, n) == CLOCKED) tell_clocked(f, line, value);
 }
 
 void weir__recent_count(recent_filter *f, uint64_t hash, bool seen) {

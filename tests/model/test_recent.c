@@ -466,14 +466,14 @@ static void window_of_records_forgets_on_time(bool renew) {
     recent_filter *f =
         (recent_filter *)make_filter(renew ? "recent:memory=64K,seed=1,window=1000,renew=yes"
                                            : "recent:memory=64K,seed=1,window=1000");
-    const window_plan *plan = &f->window;
+    const window_form *form = weir__window_form(&f->window, &f->state.window);
     uint64_t came[KEYS] = {0}, wrong = 0, early = 0, late = 0, hits = 0;
     for (uint64_t i = 1; i <= 200000; i++) {
         /* keys with all kinds of pauses */
         uint64_t k = test_word(5, i) % (1 + i / 700 % KEYS);
         bool seen = offer_hash(f, test_word(6, k));
         uint64_t age = i - came[k];
-        if (came[k] && !seen && age + 2 * plan->tick <= window) wrong++;
+        if (came[k] && !seen && age + 2 * form->tick <= window) wrong++;
         if (came[k] && seen && age > window) late++;
         if (came[k] && !seen && age < window) early++;
         hits += seen;
@@ -522,6 +522,95 @@ static void window_of_time_survives_jumps(void **unused) {
     weir_filter_free(filter);
 }
 
+static bool offer_at(recent_filter *f, uint64_t hash, int64_t time) {
+    uint64_t verdict;
+    weir_filter_offer_batch(&f->base, &(weir_batch){.count = 1, .hashes = &hash, .times = &time},
+                            &verdict);
+    return verdict & 1;
+}
+
+/* With memory to spare the window is exact: to the record, and to the tick where all times are
+ * whole ticks. The last key that was NEW counts, with renew the last that came. */
+static void window_is_exact_while_there_is_room(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *spec;
+        int64_t window, step; /* of time between records, at most; 1: records */
+    } cases[] = {{"recent:memory=1M,seed=1,window=1", 1, 1},
+                 {"recent:memory=1M,seed=2,window=50", 50, 1},
+                 {"recent:memory=1M,seed=3,window=900,renew=yes", 900, 1},
+                 {"recent:memory=1M,seed=4,window=900,fpr=0.1%", 900, 1},
+                 {"recent:memory=1M,seed=5,window=10m", 600000, 1500},
+                 {"recent:memory=1M,seed=6,window=10m,renew=yes,fpr=1%", 600000, 90000},
+                 {"recent:memory=1M,seed=7,window=1s", 1000, 40}};
+    enum { KEYS = 300 };
+    uint64_t edges = 0; /* gaps that are as long as the window, or one longer */
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        recent_filter *f = (recent_filter *)make_filter(cases[c].spec);
+        bool renew = strstr(cases[c].spec, "renew") != NULL, records = cases[c].step == 1;
+        int64_t now = -700000, came[KEYS];
+        uint64_t rounds = 20000, lost = 0;
+        for (size_t k = 0; k < KEYS; k++) came[k] = INT64_MIN / 2;
+        for (uint64_t i = 0; i < rounds; i++) {
+            uint64_t dice = test_word(31 + c, i), k = (dice >> 20) % (1 + i / 400 % KEYS);
+            now += records ? 1 : (int64_t)(dice % (uint64_t)cases[c].step);
+            if (dice >> 54 == 0 && !records) now += 3 * cases[c].window;
+            int64_t age = now - came[k];
+            bool seen = offer_at(f, test_word(40, k), now * 1000000);
+            edges += age == cases[c].window || age == cases[c].window + 1;
+            /* 300 keys and 8 slots: at 1% three rivals in 400,000 tests are taken for a key */
+            if (seen != (age <= cases[c].window)) lost++;
+            if (!seen || renew) came[k] = now;
+        }
+        assert_int_equal(f->state.window.form, WINDOW_FINE);
+        assert_int_equal(f->state.window.forgotten, 0);
+        assert_in_range(lost, 0, strstr(cases[c].spec, "fpr") ? 40 : 0);
+        assert_sound(f);
+        free_recent(f);
+    }
+    assert_true(edges > 100);
+}
+
+/* When live entries would have to go the stamps become coarse: the window is then up to two ticks
+ * of a 48th shorter, never longer by more than a fine tick. */
+static void window_trades_when_pressed(void **unused) {
+    (void)unused;
+    enum { KEYS = 9000 };
+    const int64_t window = 100000, tick = window / 48 + 1; /* ms */
+    for (int renew = 0; renew < 2; renew++) {
+        recent_filter *f = (recent_filter *)make_filter(
+            renew ? "recent:memory=16K,seed=9,window=100s,renew=yes,fpr=0.1%"
+                  : "recent:memory=16K,seed=9,window=100s");
+        int64_t *came = malloc(KEYS * sizeof *came);
+        uint64_t early = 0, late = 0, hits = 0, changed = 0;
+        for (size_t k = 0; k < KEYS; k++) came[k] = INT64_MIN / 2;
+        for (uint64_t i = 0; i < 120000; i++) {
+            /* few keys, then more than there is room for */
+            uint64_t k = test_word(51, i) % (i < 30000 ? 100 : KEYS);
+            int64_t now = (int64_t)i * 25, age = now - came[k];
+            bool was_fine = f->state.window.form == WINDOW_FINE;
+            bool seen = offer_at(f, test_word(52, k), now * 1000000);
+            if (was_fine && f->state.window.form == WINDOW_COARSE) changed = i, assert_sound(f);
+            early += !seen && age <= window - 2 * tick;
+            late += seen && age > window;
+            hits += seen;
+            if (!seen || renew) came[k] = now;
+        }
+        printf("# coarse from record %llu on: %llu hits, %llu forgotten, %llu early\n",
+               (unsigned long long)changed, (unsigned long long)hits,
+               (unsigned long long)f->state.window.forgotten, (unsigned long long)early);
+        assert_true(changed > 30000);
+        /* of 300 entries one in 64 had too little of a fingerprint for three groups */
+        assert_true(early <= f->state.window.forgotten + 40);
+        assert_true(f->state.window.forgotten > 1000);
+        assert_true(late <= (renew ? 120 : 0)); /* 0.1% of 90,000, and a third more */
+        assert_true(hits > 20000);
+        assert_sound(f);
+        free_recent(f);
+        free(came);
+    }
+}
+
 static void renew_needs_a_window(void **unused) {
     (void)unused;
     weir_filter *filter;
@@ -551,6 +640,8 @@ int main(void) {
         cmocka_unit_test(merged_filters_know_what_both_know),
         cmocka_unit_test(window_of_records),
         cmocka_unit_test(window_of_time_survives_jumps),
+        cmocka_unit_test(window_is_exact_while_there_is_room),
+        cmocka_unit_test(window_trades_when_pressed),
         cmocka_unit_test(renew_needs_a_window),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

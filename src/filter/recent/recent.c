@@ -91,17 +91,14 @@ const recent_way weir__recent_ways[POLICIES] = {
 
 /* ---- making one ---- */
 
-/* A window of so many records never has more keys than that: with room for 32 times as many a
- * group of eight slots hardly ever gets a ninth key (with four times as many one in 4,000 did,
- * whatever the memory), and more would only have to be swept. */
+/* A window of so many records never has more keys than that: with a line for each no fine line
+ * overflows, and more would only have to be swept. */
 static void plan_window(recent_filter *f, double eps) {
     const weir__value *window = &f->base.values[RECENT_WINDOW];
     bool renew = weir__opt_whole(&f->base, RECENT_RENEW) == 1;
-    weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
-    uint64_t enough = 16 + 32 * (window->whole / (f->window.groups * f->window.slots));
-    if (window->is_time || f->lines <= enough) return;
-    f->lines = enough;
-    weir__window_plan(&f->window, f->lines, eps, window->whole, renew);
+    uint64_t enough = window->whole < f->lines ? window->whole + 16 : f->lines;
+    if (!window->is_time && f->lines > enough) f->lines = enough;
+    weir__window_plan(&f->window, f->lines, eps, window->whole, window->is_time, renew);
 }
 
 /* Lines for so much memory. A table that doubles until it has them all begins with as many, halved

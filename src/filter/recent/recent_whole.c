@@ -83,10 +83,10 @@ static double places(const recent_filter *f) {
 void weir__recent_info(const weir_filter *base, weir_filter_info *info) {
     const recent_filter *f = (const recent_filter *)base;
     if (f->base.windowed) {
-        const window_plan *plan = &f->window;
+        const window_form *form = weir__window_form(&f->window, &f->state.window);
         weir__info_window(info, &base->values[RECENT_WINDOW], weir__opt_whole(base, RECENT_RENEW));
-        info->fill = (double)f->state.window.held / ((double)f->lines * plan->groups * plan->slots);
-        info->fpr_now = weir__window_fpr(plan, &f->state.window);
+        info->fill = (double)f->state.window.held / ((double)f->lines * form->groups * form->slots);
+        info->fpr_now = weir__window_fpr(&f->window, &f->state.window);
         info->overfull = f->state.window.forgotten > 0;
         return;
     }
@@ -99,17 +99,17 @@ void weir__recent_info(const weir_filter *base, weir_filter_info *info) {
 }
 
 static void window_details(const recent_filter *f, weir_detail_fn *each, void *context) {
-    const window_plan *plan = &f->window;
+    const window_form *form = weir__window_form(&f->window, &f->state.window);
     weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
     weir__detail(each, context, "slots", "entries that a line can hold", "%u",
-                 plan->groups * plan->slots);
+                 form->groups * form->slots);
     weir__detail(each, context, "held", "entries in all, some of them past their time", "%llu",
                  (unsigned long long)f->state.window.held);
     weir__detail(each, context, "forgotten", "entries that had to go before their time", "%llu",
                  (unsigned long long)f->state.window.forgotten);
     weir__detail(each, context, "tick", "the grain of ages, in records or nanoseconds", "%llu",
-                 (unsigned long long)plan->tick);
-    weir__detail(each, context, "ticks", "an entry is good for so many", "%u", plan->ticks);
+                 (unsigned long long)form->tick);
+    weir__detail(each, context, "ticks", "an entry is good for so many", "%u", form->ticks);
 }
 
 void weir__recent_details(const weir_filter *base, weir_detail_fn *each, void *context) {
@@ -153,9 +153,12 @@ void weir__recent_details(const weir_filter *base, weir_detail_fn *each, void *c
 static const char disagreement[] = "the lines do not agree with the counts";
 
 static weir_status check_window(const recent_filter *f, weir_error *err) {
-    uint64_t held = weir__window_held(f->base.cells, &f->window);
     const window_state *state = &f->state.window;
-    if (held == state->held && state->sweep < f->lines && state->swept <= f->window.quota)
+    bool known = state->form == WINDOW_NO_TIME || state->form == WINDOW_COARSE ||
+                 (state->form == WINDOW_FINE && f->window.has_fine);
+    if (known && state->sweep < f->lines &&
+        state->swept <= weir__window_form(&f->window, state)->quota &&
+        state->held == weir__window_held(f->base.cells, &f->window, state))
         return WEIR_OK;
     return weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
 }
@@ -225,7 +228,7 @@ void weir__recent_expect(const weir_filter *base, const weir_stream_model *model
     bool exact = model->distinct <= lines * shared->flat / 2;
     expectation->fpr = exact && !f->base.windowed ? 0 : eps;
     if (f->base.windowed) {
-        weir__recent_way way = {lines * f->window.groups, f->window.slots, 1};
+        weir__recent_way way = {lines * f->window.coarse.groups, f->window.coarse.slots, 1};
         expectation->fnr = weir__recent_lru_fnr(&way, eps, model);
         return;
     }

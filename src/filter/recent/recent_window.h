@@ -9,21 +9,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How the lines are written. */
+typedef struct {
+    uint64_t tick;       /* records or nanoseconds */
+    uint32_t ticks;      /* an entry is good for so many ticks, the one it came in included */
+    uint32_t stamps;     /* that there are */
+    unsigned stamp_bits; /* of one */
+    unsigned groups;     /* in a line */
+    unsigned slots;      /* in a group */
+    unsigned bits;       /* of a fingerprint */
+    uint64_t quota;      /* lines to sweep in each tick */
+} window_form;
+
 typedef struct {
     uint64_t lines;
-    uint64_t tick;               /* records or nanoseconds */
-    unsigned stamp_bits, stamps; /* of a stamp; stamps there are, S */
-    unsigned ticks;  /* an entry is good for so many ticks, the one it came in included */
-    unsigned groups; /* in a line */
-    unsigned slots;  /* in a group */
-    unsigned bits;   /* of a fingerprint */
     bool renew;
-    uint64_t quota; /* lines to sweep in each tick */
+    bool has_fine;      /* a filter begins with the fine form */
+    window_form fine;   /* while there is room */
+    window_form coarse; /* when it was pressed */
 } window_plan;
+
+enum { WINDOW_NO_TIME, WINDOW_FINE, WINDOW_COARSE }; /* values of window_state.form */
 
 /* All 64-bit words: part of a filter's state. */
 typedef struct {
-    uint64_t started;   /* a time has been seen */
+    uint64_t form;      /* of all lines; WINDOW_NO_TIME: no record has come */
     uint64_t now;       /* the current tick */
     uint64_t sweep;     /* the next line to be swept */
     uint64_t swept;     /* of this tick's quota */
@@ -33,7 +43,11 @@ typedef struct {
 } window_state;
 
 /* span: the window in records or nanoseconds, at least 1. */
-void weir__window_plan(window_plan *plan, uint64_t lines, double fpr, uint64_t span, bool renew);
+void weir__window_plan(window_plan *plan, uint64_t lines, double fpr, uint64_t span, bool is_time,
+                       bool renew);
+
+/* The form that the lines have, or will have when a record comes. */
+const window_form *weir__window_form(const window_plan *plan, const window_state *state);
 
 /* at: the record's number or time. Times that run backwards count as the latest. */
 bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t hash,
@@ -45,6 +59,7 @@ bool weir__window_test(const uint8_t *cells, const window_plan *plan, const wind
 double weir__window_fpr(const window_plan *plan, const window_state *state);
 
 /* Slots in use, counted. */
-uint64_t weir__window_held(const uint8_t *cells, const window_plan *plan);
+uint64_t weir__window_held(const uint8_t *cells, const window_plan *plan,
+                           const window_state *state);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "stream.h"
+
 enum {
     EXIT_DONE = 0,    /* all went well */
     EXIT_NOTHING = 1, /* nothing was new, and --exit-code asked for this */
@@ -21,6 +23,11 @@ void cli_set_command(const char *name);
 /* Say what is wrong. Returns EXIT_TROUBLE, so that a caller can write
  * `return cli_error(...)`. */
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The message of an error of the reading or writing, with the options that may help; and the same
+ * said as cli_error() does. */
+const char *cli_stream_words(stream_error *err);
+int cli_stream_error(stream_error *err);
 
 /* Say what a person may want to know; silent after cli_be_quiet(). */
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

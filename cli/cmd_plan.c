@@ -281,7 +281,7 @@ static int observe(const plan_settings *s, weir_profile *profile, const stream_r
                      (status == STREAM_MISSING && s->from.on_missing == STREAM_STOP);
         if (!fails) continue;
         stream_record_error(reader, batch, i, &what);
-        return cli_error("%s", what.message);
+        return cli_stream_error(&what);
     }
     return EXIT_DONE;
 }
@@ -300,7 +300,7 @@ static int read_all(const plan_settings *s, weir_profile *profile, stream_reader
         progress_update(at.records, PROGRESS_NO_REPEATS, at.raw_bytes);
     }
     progress_clear();
-    return status == STREAM_FAILED ? cli_error("%s", err.message) : EXIT_DONE;
+    return status == STREAM_FAILED ? cli_stream_error(&err) : EXIT_DONE;
 }
 
 static int read_sample(const plan_settings *s, weir_profile **profile) {
@@ -316,7 +316,7 @@ static int read_sample(const plan_settings *s, weir_profile **profile) {
     if (weir_profile_new(profile, PROFILE_BYTES, &s->question, &err))
         code = cli_error("%s", err.message);
     else if (stream_open(&reader, &in, &s->sample, 1, &what) != STREAM_OK)
-        code = cli_error("%s", what.message);
+        code = cli_stream_error(&what);
     else {
         code = read_all(s, *profile, reader);
         stream_close(reader);

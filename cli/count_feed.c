@@ -323,11 +323,11 @@ static void check_batch(feeder *f, const stream_reader *reader) {
     f->totals.bad += s->bad;
     if (s->end < b->count) {
         engine_word_record(reader, &f->rules, b, s, &err);
-        refuse_batch(f, (uint32_t)s->end, err.message);
+        refuse_batch(f, (uint32_t)s->end, cli_stream_words(&err));
     }
     for (unsigned i = 0; i < f->feed->threads && s->headers && f->trouble == UINT32_MAX; i++)
         if (stream_picker_header(f->feed->feeders[i].picker, b, 0, &err) != STREAM_OK)
-            refuse_batch(f, 0, err.message);
+            refuse_batch(f, 0, cli_stream_words(&err));
 }
 
 static void do_batch(feeder *f, const stream_reader *reader, const stream_batch *batch) {
@@ -529,8 +529,7 @@ static int make_feeder(count_feed *feed, unsigned number, count_set *set) {
     stream_options options = feed->settings->from.in;
     f->met = calloc(FOLD_SLOTS, sizeof *f->met);
     if (!f->met) return cli_error("out of memory");
-    if (stream_picker_new(&f->picker, &options, &err) != STREAM_OK)
-        return cli_error("%s", err.message);
+    if (stream_picker_new(&f->picker, &options, &err) != STREAM_OK) return cli_stream_error(&err);
     return number ? count_set_like(&f->own, set) : EXIT_DONE;
 }
 

@@ -44,8 +44,7 @@ int count_groups_new(count_groups **out, const count_settings *s) {
     stream_options options = s->from.in;
     options.key = s->group;
     options.key_option = "--group";
-    if (stream_picker_new(&g->picker, &options, &err) != STREAM_OK)
-        return cli_error("%s", err.message);
+    if (stream_picker_new(&g->picker, &options, &err) != STREAM_OK) return cli_stream_error(&err);
     return make_places(g, s->groups);
 }
 
@@ -149,7 +148,7 @@ static int look_at_status(count_groups *g, const stream_reader *reader, const st
     stream_error err;
     if (b->status && b->status[0] == STREAM_HEADER &&
         stream_picker_header(g->picker, b, 0, &err) != STREAM_OK)
-        return cli_error("%s", err.message);
+        return cli_stream_error(&err);
     return count_feed_check(g->feed, reader, b, totals);
 }
 

@@ -138,7 +138,7 @@ static int read_back(const char *path, key_list *list, size_t first, size_t coun
     stream_error err;
     size_t n = 0;
     if (stream_open(&reader, options, &path, 1, &err) != STREAM_OK)
-        return cli_error("--query: %s", err.message);
+        return cli_error("--query: %s", cli_stream_words(&err));
     stream_status status;
     while ((status = stream_next(reader, -1, &b, &err)) == STREAM_BATCH)
         for (size_t i = 0; i < b->count && n < count; i++, n++) {

@@ -501,14 +501,12 @@ static int open_brokers(dedup *d, stream_options *in) {
     stream_error err;
     bool tail;
     if (!d->settings->source && !d->settings->sink) return EXIT_DONE;
-    if (run_streams_open_sink(&d->streams, &tail, &err) != STREAM_OK)
-        return cli_error("%s", err.message);
+    if (run_streams_open_sink(&d->streams, &tail, &err) != STREAM_OK) return cli_stream_error(&err);
     in->feed = &d->streams.feed;
     if (tail && recover(d, in) != EXIT_DONE) return EXIT_TROUBLE;
     in->feed = d->settings->source ? &d->streams.feed : NULL;
     if (!d->settings->source && !d->resumed) broker_ids_release(&d->streams.done);
-    if (run_streams_open_source(&d->streams, &err) != STREAM_OK)
-        return cli_error("%s", err.message);
+    if (run_streams_open_source(&d->streams, &err) != STREAM_OK) return cli_stream_error(&err);
     return EXIT_DONE;
 }
 

@@ -33,6 +33,36 @@ int cli_error(const char *format, ...) {
     return EXIT_TROUBLE;
 }
 
+/* What to try, by the cause. */
+static const char *const advice[STREAM_CAUSES] = {
+    [STREAM_CAUSE_NO_ROOM] =
+        "; make room, then go on with --resume if a --state was kept, or start over",
+    [STREAM_CAUSE_MEMORY] = ": give less to other programs, or lower --memory or --threads",
+    [STREAM_CAUSE_THREAD] = "; try fewer --threads",
+    [STREAM_CAUSE_LONG] = ": check --format, or raise --max-record",
+    [STREAM_CAUSE_LONG_CSV] = ": look for a quote that is never closed, or raise --max-record",
+    [STREAM_CAUSE_LONG_MESSAGE] = ": it is longer than --max-record",
+    [STREAM_CAUSE_NO_HEADER] = ": give --header, or the number of the column",
+    [STREAM_CAUSE_LINE_NAME] = ": give their numbers, or --format csv, json or clf",
+    [STREAM_CAUSE_TIME] = "; --time-format says which (unix if not given)",
+    [STREAM_CAUSE_TIME_UNIX] = ": --time-format unix",
+    [STREAM_CAUSE_TIME_MS] = ": --time-format unix-ms",
+    [STREAM_CAUSE_TIME_US] = ": --time-format unix-us",
+    [STREAM_CAUSE_TIME_NS] = ": --time-format unix-ns",
+    [STREAM_CAUSE_TIME_ISO] = ": --time-format iso",
+    [STREAM_CAUSE_TIME_CLF] = ": --time-format clf",
+};
+
+const char *cli_stream_words(stream_error *err) {
+    size_t used = strlen(err->message);
+    const char *more = advice[err->cause];
+    if (more) snprintf(err->message + used, sizeof err->message - used, "%s", more);
+    err->cause = STREAM_CAUSE_OTHER;
+    return err->message;
+}
+
+int cli_stream_error(stream_error *err) { return cli_error("%s", cli_stream_words(err)); }
+
 void cli_warn(const char *format, ...) {
     char text[2048];
     va_list args;

@@ -25,6 +25,9 @@ static unsigned available_cores(void) {
 reading reading_defaults(void) {
     reading r = {
         .in = stream_options_defaults(), .format = "lines", .on_bad = STREAM_STOP, .max_leap = -1};
+    r.in.key_option = "--key";
+    r.in.time_option = "--time";
+    r.in.delimiter_option = "--delimiter";
     r.in.threads = available_cores();
     return r;
 }
@@ -62,7 +65,7 @@ static int format_option(reading *r, const char *value) {
     stream_error err;
     r->format = value;
     if (stream_parse_format(value, &r->in.format, &r->in.record_size, &err) != STREAM_OK)
-        return cli_error("%s", err.message);
+        return cli_stream_error(&err);
     return EXIT_DONE;
 }
 

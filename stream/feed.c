@@ -14,9 +14,9 @@ enum { SLICE_MS = 50 }; /* a wait for messages looks at interrupts this often */
 stream_status stream__feed_check(const stream_options *o, stream_error *err) {
     if (o->format == STREAM_FIXED || o->format == STREAM_LEN32)
         return stream__fail(err, 0,
-                            "a message is a record of its own length; --format fixed:N and len32 "
-                            "are for files");
-    if (o->header) return stream__fail(err, 0, "messages have no header; give --key by number");
+                            "a message is a record of its own length; the formats fixed:N and "
+                            "len32 are for files");
+    if (o->header) return stream__fail(err, 0, "messages have no header");
     return STREAM_OK;
 }
 

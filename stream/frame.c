@@ -118,11 +118,10 @@ record_failure(stream_framer *f, stream_block *block, size_t i, const char *form
 
 static void too_long(stream_framer *f, stream_block *block, size_t i) {
     char limit[32];
-    record_failure(f, block, i, "is longer than %s: %s",
-                   weir_print_size(limit, f->options->max_record),
-                   f->options->format == STREAM_CSV
-                       ? "look for a quote that is never closed, or raise --max-record"
-                       : "check --format, or raise --max-record");
+    record_failure(f, block, i, "is longer than %s",
+                   weir_print_size(limit, f->options->max_record));
+    stream__because(&f->failure,
+                    f->options->format == STREAM_CSV ? STREAM_CAUSE_LONG_CSV : STREAM_CAUSE_LONG);
 }
 
 /* ------------------------------------------------------------------------

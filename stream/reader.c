@@ -290,6 +290,29 @@ void stream_dismiss(stream_reader *r) {
  * Asking
  * ------------------------------------------------------------------------ */
 
+static stream_cause cause_of(stream_reason reason, bool message) {
+    switch (reason) {
+    case REASON_BAD_TIME:
+        return STREAM_CAUSE_TIME;
+    case REASON_TIME_IS_UNIX:
+        return STREAM_CAUSE_TIME_UNIX;
+    case REASON_TIME_IS_MS:
+        return STREAM_CAUSE_TIME_MS;
+    case REASON_TIME_IS_US:
+        return STREAM_CAUSE_TIME_US;
+    case REASON_TIME_IS_NS:
+        return STREAM_CAUSE_TIME_NS;
+    case REASON_TIME_IS_ISO:
+        return STREAM_CAUSE_TIME_ISO;
+    case REASON_TIME_IS_CLF:
+        return STREAM_CAUSE_TIME_CLF;
+    case REASON_TOO_LONG:
+        return message ? STREAM_CAUSE_LONG_MESSAGE : STREAM_CAUSE_LONG;
+    default:
+        return STREAM_CAUSE_OTHER;
+    }
+}
+
 void stream_record_error(const stream_reader *r, const stream_batch *batch, size_t i,
                          stream_error *err) {
     static const char *const texts[] = {
@@ -301,6 +324,7 @@ void stream_record_error(const stream_reader *r, const stream_batch *batch, size
     for (size_t s = 0; s < r->slots; s++)
         if (&r->blocks[s].batch == batch) block = &r->blocks[s];
     bool marked = block && batch->status && batch->status[i] != STREAM_RECORD_OK;
+    stream_reason reason = marked ? (stream_reason)block->reason[i] : REASON_NONE;
     uint64_t record = batch->first_record + i;
     uint64_t offset = batch->first_offset + (batch->offsets[i] - batch->offsets[0]);
     uint64_t where = offset + (marked ? block->where[i] : 0);
@@ -311,12 +335,12 @@ void stream_record_error(const stream_reader *r, const stream_batch *batch, size
         if (*place) snprintf(place, sizeof place, " (byte %u)", block->where[i]);
         r->options.feed->word(r->options.feed->context, i, name, sizeof name);
         stream__fail(err, 0, "message %s of " STREAM_NAME_FORMAT ": %s%s", name, batch->file,
-                     texts[marked ? block->reason[i] : REASON_NONE], place);
+                     texts[reason], place);
     } else
         stream__fail(err, 0, "record %llu of " STREAM_NAME_FORMAT " (at byte %llu): %s%s",
                      (unsigned long long)record, stream__label(batch->file),
-                     (unsigned long long)offset, texts[marked ? block->reason[i] : REASON_NONE],
-                     place);
+                     (unsigned long long)offset, texts[reason], place);
+    stream__because(err, cause_of(reason, r->options.feed != NULL));
     err->record = record;
     err->offset = where;
     snprintf(err->file, sizeof err->file, "%s", batch->file);
@@ -417,10 +441,8 @@ static stream_status start_threads(stream_reader *r, stream_error *err) {
         if (!failed) r->thread_count++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed)
-        return stream__fail(err, failed, "cannot start a thread: %s; try fewer --threads",
-                            strerror(failed));
-    return STREAM_OK;
+    if (failed) stream__fail(err, failed, "cannot start a thread: %s", strerror(failed));
+    return failed ? stream__because(err, STREAM_CAUSE_THREAD) : STREAM_OK;
 }
 
 /* Options, the texts they point to parsed, and the list of files. */

@@ -1,8 +1,8 @@
 /* spec.c - the texts that say what a record and its key are.
  *
- * --format   lines, csv, tsv, json, clf, fixed:N, len32
- * --key      columns "2,5", "2-4", "-1", "user,\"last, first\""; JSON paths ".user.id,.tags[0]"
- * --time     one column or path
+ * format   lines, csv, tsv, json, clf, fixed:N, len32
+ * key      columns "2,5", "2-4", "-1", "user,\"last, first\""; JSON paths ".user.id,.tags[0]"
+ * time     one column or path
  *
  * They are parsed once into a key_plan; columns given by name wait there for
  * the header.
@@ -31,9 +31,8 @@ stream_status stream__fail(stream_error *err, int os_error, const char *format, 
 }
 
 stream_status stream__no_memory(stream_error *err) {
-    return stream__fail(err, ENOMEM,
-                        "out of memory for reading records: give less to other "
-                        "programs, or lower --memory or --threads");
+    stream__fail(err, ENOMEM, "out of memory for reading records");
+    return stream__because(err, STREAM_CAUSE_MEMORY);
 }
 
 const char *stream__label(const char *file) {
@@ -137,7 +136,7 @@ enum {
 typedef struct {
     const char *whole, *text;
     char *store;
-    const char *option; /* "--key", "--time" and such, for messages */
+    const char *option; /* what the caller calls the text, for messages */
 } spec_cursor;
 
 static stream_status bad_spec(const spec_cursor *c, stream_error *err, const char *what) {
@@ -381,7 +380,15 @@ static void settle_columns(key_plan *plan) {
 }
 
 static const char *key_option(const stream_options *o) {
-    return o->key_option ? o->key_option : "--key";
+    return o->key_option ? o->key_option : "the key";
+}
+
+static const char *time_option(const stream_options *o) {
+    return o->time_option ? o->time_option : "the time";
+}
+
+static const char *delimiter_option(const stream_options *o) {
+    return o->delimiter_option ? o->delimiter_option : "the delimiter";
 }
 
 static bool is_table(stream_format format) { return format == STREAM_CSV || format == STREAM_TSV; }
@@ -390,7 +397,7 @@ static stream_status check_no_field(const char *field, const char *option, strea
     if (!field) return STREAM_OK;
     return stream__fail(err, 0,
                         "records of this format have no part that '%.80s' could name: "
-                        "leave out %s, or give --format lines, csv, tsv, json or clf",
+                        "leave out %s, or read lines, csv, tsv, json or clf",
                         field, option);
 }
 
@@ -398,9 +405,7 @@ static stream_status check_no_field(const char *field, const char *option, strea
 static stream_status read_delimiter(key_plan *plan, const stream_options *o, stream_error *err) {
     const char *text = o->delimiter;
     if (!is_table(o->format) && o->format != STREAM_LINES)
-        return stream__fail(err, 0,
-                            "only lines, csv and tsv have a delimiter: leave out --delimiter, or "
-                            "choose another --format");
+        return stream__fail(err, 0, "only lines, csv and tsv have a delimiter");
     for (; *text && plan->delimiter_length < STREAM_DELIMITER_MOST; text++) {
         bool tab = text[0] == '\\' && text[1] == 't';
         plan->delimiter[plan->delimiter_length++] = tab ? '\t' : *text;
@@ -409,13 +414,12 @@ static stream_status read_delimiter(key_plan *plan, const stream_options *o, str
     bool one = plan->delimiter_length == 1 && !*text;
     if (is_table(o->format) && (!one || strchr("\"\r\n", plan->delimiter[0])))
         return stream__fail(err, 0,
-                            "--delimiter cannot be '%.80s'; of csv and tsv it is one byte, such as "
+                            "%s cannot be '%.80s'; of csv and tsv it is one byte, such as "
                             "';' or '|', and no quote or line end",
-                            o->delimiter);
+                            delimiter_option(o), o->delimiter);
     if (!plan->delimiter_length || *text || strchr(plan->delimiter, '\n'))
-        return stream__fail(err, 0,
-                            "--delimiter cannot be '%.80s'; it is 1 to %d bytes without a line end",
-                            o->delimiter, STREAM_DELIMITER_MOST);
+        return stream__fail(err, 0, "%s cannot be '%.80s'; it is 1 to %d bytes without a line end",
+                            delimiter_option(o), o->delimiter, STREAM_DELIMITER_MOST);
     plan->separator = (unsigned char)plan->delimiter[0];
     if (o->format == STREAM_LINES) plan->fields = one ? FIELDS_BYTE : FIELDS_TEXT;
     return STREAM_OK;
@@ -441,20 +445,16 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
     if (o->terminator != '\n' && o->terminator != '\0')
         return stream__fail(err, 0, "records end with a line end or with NUL, nothing else");
     if (o->terminator == '\0' && !nul_ends)
-        return stream__fail(err, 0,
-                            "NUL-terminated records are possible with lines and json only: "
-                            "leave out -z, or choose another --format");
+        return stream__fail(err, 0, "NUL-terminated records are possible with lines and json only");
     if (o->header && !is_table(o->format))
-        return stream__fail(
-            err, 0, "only csv and tsv have a header: leave out --header, or give --format csv");
+        return stream__fail(err, 0, "only csv and tsv have a header");
     if (!parts && (check_no_field(o->key, key_option(o), err) ||
-                   check_no_field(o->time_field, "--time", err) ||
+                   check_no_field(o->time_field, time_option(o), err) ||
                    check_no_field(o->number_field, o->number_option, err) ||
                    check_no_field(o->label_field, o->label_option, err)))
         return STREAM_FAILED;
     if (o->max_record == 0 || o->max_record > STREAM_RECORD_LIMIT)
-        return stream__fail(err, 0,
-                            "the longest record must be from 1 byte to 1G: change --max-record");
+        return stream__fail(err, 0, "the longest record must be from 1 byte to 1G");
     if (!o->filter && !o->sketch && !o->hash && !o->row)
         return stream__fail(err, 0, "no filter and no hash function given");
     if (o->row && (o->width < 1 || o->width > STREAM_WIDTH_MOST))
@@ -464,16 +464,14 @@ static stream_status check_options(const stream_options *o, stream_error *err) {
 
 static stream_status check_names(const key_plan *plan, bool header, stream_error *err) {
     for (uint32_t i = 0; i < plan->part_count && !header; i++)
-        if (plan->names[i] && plan->format == STREAM_LINES)
-            return stream__fail(err, 0,
-                                "fields of lines have no names such as '%.80s': give their "
-                                "numbers, or --format csv, json or clf",
-                                plan->names[i]);
-        else if (plan->names[i])
-            return stream__fail(err, 0,
-                                "column '%.80s' is given by name, but there is no header: "
-                                "give --header, or the number of the column",
-                                plan->names[i]);
+        if (plan->names[i] && plan->format == STREAM_LINES) {
+            stream__fail(err, 0, "fields of lines have no names such as '%.80s'", plan->names[i]);
+            return stream__because(err, STREAM_CAUSE_LINE_NAME);
+        } else if (plan->names[i]) {
+            stream__fail(err, 0, "column '%.80s' is given by name, but there is no header",
+                         plan->names[i]);
+            return stream__because(err, STREAM_CAUSE_NO_HEADER);
+        }
     return STREAM_OK;
 }
 
@@ -510,7 +508,8 @@ stream_status stream__plan_init(key_plan *plan, const stream_options *o, stream_
     uint32_t most = STREAM_MAX_PARTS - plan->timed - plan->numbered - plan->labelled;
     if (o->key && parse_parts(plan, o->key, key_option(o), most, &store, err)) goto failed;
     plan->key_count = plan->part_count;
-    if (o->time_field && parse_parts(plan, o->time_field, "--time", 1, &store, err)) goto failed;
+    if (o->time_field && parse_parts(plan, o->time_field, time_option(o), 1, &store, err))
+        goto failed;
     if (o->number_field && parse_parts(plan, o->number_field, o->number_option, 1, &store, err))
         goto failed;
     if (o->label_field && parse_parts(plan, o->label_field, o->label_option, 1, &store, err))

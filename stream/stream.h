@@ -27,7 +27,8 @@
  * that where one batch ends and the next begins may differ.
  *
  * Errors: a stream_error holds one line for people, lower case, the problem
- * first, the subject quoted, then what to try. Callers print `message`.
+ * first, the subject quoted. Callers print `message`, and say by `cause` what to try
+ * in words of their own: this layer knows no options of a command line.
  *
  * Signals: writing to a closed pipe is reported (STREAM_CLOSED) only if the
  * program ignores SIGPIPE. Threads started here block all signals.
@@ -60,12 +61,34 @@ typedef enum {
     STREAM_FAILED       /* the stream_error says what happened */
 } stream_status;
 
+/* Why something failed, where the caller can advise: what to try is not in the message. */
+typedef enum {
+    STREAM_CAUSE_OTHER,        /* the message says all */
+    STREAM_CAUSE_NO_ROOM,      /* the disk or quota of the output is full */
+    STREAM_CAUSE_MEMORY,       /* out of memory */
+    STREAM_CAUSE_THREAD,       /* the system starts no further thread */
+    STREAM_CAUSE_LONG,         /* a record is longer than options.max_record */
+    STREAM_CAUSE_LONG_CSV,     /* the same in CSV, where a quote may lack its end */
+    STREAM_CAUSE_LONG_MESSAGE, /* the same of a message of a feed */
+    STREAM_CAUSE_NO_HEADER,    /* a column has a name, but there is no header */
+    STREAM_CAUSE_LINE_NAME,    /* a field of a line has a name */
+    STREAM_CAUSE_TIME,         /* a time is not as options.time_format says */
+    STREAM_CAUSE_TIME_UNIX,    /* nor is it; it looks like seconds */
+    STREAM_CAUSE_TIME_MS,
+    STREAM_CAUSE_TIME_US,
+    STREAM_CAUSE_TIME_NS,
+    STREAM_CAUSE_TIME_ISO,
+    STREAM_CAUSE_TIME_CLF,
+    STREAM_CAUSES
+} stream_cause;
+
 typedef struct {
+    stream_cause cause;
     int os_error;      /* errno of the failed call, or 0 */
     uint64_t record;   /* number in its file, from 1 (a header counts); 0: none concerned */
     uint64_t offset;   /* byte in the file's content (decompressed) at which it begins */
     char file[256];    /* its name, cut if long; "" if none is concerned */
-    char message[640]; /* the whole story, file, record and offset included */
+    char message[640]; /* the problem, file, record and offset included */
 } stream_error;
 
 /* ------------------------------------------------------------------------
@@ -163,9 +186,11 @@ typedef struct {
     uint64_t max_record;   /* a longer one is an error; default 64 MiB, at most 1 GiB */
 
     /* how to find keys */
-    const char *key;        /* NULL: the whole record */
-    const char *key_option; /* what errors call it; NULL: "--key" */
-    size_t key_skip_prefix; /* bytes */
+    const char *key;              /* NULL: the whole record */
+    const char *key_option;       /* what errors call it; NULL: "the key" */
+    const char *time_option;      /* what errors call time_field; NULL: "the time" */
+    const char *delimiter_option; /* what errors call delimiter; NULL: "the delimiter" */
+    size_t key_skip_prefix;       /* bytes */
     bool trim;
     bool ignore_case;
     stream_normalize normalize;

@@ -42,6 +42,12 @@
 __attribute__((format(printf, 3, 4))) stream_status stream__fail(stream_error *err, int os_error,
                                                                  const char *format, ...);
 
+/* Say why, after stream__fail(). */
+static inline stream_status stream__because(stream_error *err, stream_cause cause) {
+    if (err) err->cause = cause;
+    return STREAM_FAILED;
+}
+
 /* How a file is called in messages. */
 const char *stream__label(const char *file);
 
@@ -59,13 +65,13 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
     X(REASON_EMPTY, STREAM_MISSING, "there is nothing in it to compare")                           \
     X(REASON_MANY_VALUES, STREAM_BAD, "it holds more items than there are columns")                \
-    X(REASON_BAD_TIME, STREAM_BAD, "the time is not as --time-format says (unix if not given)")    \
-    X(REASON_TIME_IS_UNIX, STREAM_BAD, "the time looks like seconds: --time-format unix")          \
-    X(REASON_TIME_IS_MS, STREAM_BAD, "the time looks like milliseconds: --time-format unix-ms")    \
-    X(REASON_TIME_IS_US, STREAM_BAD, "the time looks like microseconds: --time-format unix-us")    \
-    X(REASON_TIME_IS_NS, STREAM_BAD, "the time looks like nanoseconds: --time-format unix-ns")     \
-    X(REASON_TIME_IS_ISO, STREAM_BAD, "the time looks like ISO 8601: --time-format iso")           \
-    X(REASON_TIME_IS_CLF, STREAM_BAD, "the time looks like that of a web log: --time-format clf")  \
+    X(REASON_BAD_TIME, STREAM_BAD, "the time is not of the format that was given")                 \
+    X(REASON_TIME_IS_UNIX, STREAM_BAD, "the time looks like seconds")                              \
+    X(REASON_TIME_IS_MS, STREAM_BAD, "the time looks like milliseconds")                           \
+    X(REASON_TIME_IS_US, STREAM_BAD, "the time looks like microseconds")                           \
+    X(REASON_TIME_IS_NS, STREAM_BAD, "the time looks like nanoseconds")                            \
+    X(REASON_TIME_IS_ISO, STREAM_BAD, "the time looks like ISO 8601")                              \
+    X(REASON_TIME_IS_CLF, STREAM_BAD, "the time looks like that of a web log")                     \
     X(REASON_TIME_RANGE, STREAM_BAD, "the time is outside of the years 1678 to 2262")              \
     X(REASON_NO_VALUE, STREAM_MISSING, "the record has no such number")                            \
     X(REASON_NO_LABEL, STREAM_MISSING, "the record does not say who it is from")                   \
@@ -86,7 +92,7 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_NOT_OBJECT, STREAM_BAD, "the value is not an object")                                 \
     X(REASON_NOT_ARRAY, STREAM_BAD, "the value is not an array")                                   \
     X(REASON_LACKING, STREAM_BAD, "the message has no such field as the URL asks for (field=)")    \
-    X(REASON_TOO_LONG, STREAM_BAD, "it is longer than --max-record")                               \
+    X(REASON_TOO_LONG, STREAM_BAD, "it is too long")                                               \
     X(REASON_MEMORY, STREAM_BAD, "out of memory")
 
 typedef enum {

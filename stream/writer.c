@@ -80,11 +80,8 @@ struct stream_writer {
 
 static stream_status write_failed(stream_writer *w, int error) {
     if (error == EPIPE) return w->status = STREAM_CLOSED;
-    const char *advice =
-        error == ENOSPC || error == EDQUOT
-            ? "; make room, then go on with --resume if a --state was kept, or start over"
-            : "";
-    stream__fail(&w->error, error, "cannot write %s: %s%s", w->name, strerror(error), advice);
+    stream__fail(&w->error, error, "cannot write %s: %s", w->name, strerror(error));
+    if (error == ENOSPC || error == EDQUOT) stream__because(&w->error, STREAM_CAUSE_NO_ROOM);
     return w->status = STREAM_FAILED;
 }
 
@@ -584,8 +581,10 @@ stream_status stream_writer_open(stream_writer **out, const stream_writer_option
     if (!status) status = place(w, o, err);
     if (!status && o->background) {
         w->background = start_thread(w);
-        if (!w->background)
-            status = stream__fail(err, errno, "cannot start a thread: try fewer --threads");
+        if (!w->background) {
+            stream__fail(err, errno, "cannot start a thread");
+            status = stream__because(err, STREAM_CAUSE_THREAD);
+        }
     }
     if (status) {
         if (w->owned) close(w->fd);

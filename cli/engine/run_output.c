@@ -197,9 +197,9 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     stream_error err;
     if (code == EXIT_DONE && stream_writer_open(&output->writer, &options, &err) != STREAM_OK) {
         run_output_rename_error(output, &err);
-        code = resume ? cli_error("%s; remove the state file '%s' to start over", err.message,
-                                  settings->state)
-                      : cli_error("%s", err.message);
+        code = resume ? cli_error("%s; remove the state file '%s' to start over",
+                                  cli_stream_words(&err), settings->state)
+                      : cli_stream_error(&err);
     }
     output->active = code == EXIT_DONE && output->path;
     if (code == EXIT_DONE && !resume) output->before = stream_writer_offset(output->writer);

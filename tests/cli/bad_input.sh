@@ -96,9 +96,20 @@ printf '\5\0\0\0ab' >l.bin; trouble_like len32-truncated "dedup: record 1 of 'l.
 printf '\377\377\377\377ab' >h.bin; trouble_like len32-huge "dedup: record 1 of 'h.bin' (at byte 0) is longer than 64M*--max-record" dedup $m --format len32 h.bin
 printf 'a,"b\n' >q.csv; trouble_like csv-open-quote "dedup: record 1 of 'q.csv' (at byte 0): a quote is not closed*" dedup $m --format csv --key 1 q.csv
 
+# what to try is said by the command
+printf '1,soon\n1,1700000000000\n' >when.csv
+trouble time-format "dedup: record 1 of 'when.csv' (at byte 0): the time is not of the format that was given (byte 2); --time-format says which (unix if not given)" dedup $m --format csv --key 1 --time 2 --window 1h when.csv
+trouble name-without-header "dedup: column 'user' is given by name, but there is no header: give --header, or the number of the column" dedup $m --format csv --key user when.csv
+trouble name-without-header-count "count: column 'user' is given by name, but there is no header: give --header, or the number of the column" count --format csv --key user when.csv
+trouble name-without-header-plan "plan: column 'user' is given by name, but there is no header: give --header, or the number of the column" plan --format csv --key user --sample when.csv
+trouble field-of-line "dedup: fields of lines have no names such as 'user': give their numbers, or --format csv, json or clf" dedup $m --key user in
+trouble key-named "dedup: cannot read --key '0' at character 1: columns count from 1 to 1000000" dedup $m --format csv --key 0 when.csv
+trouble time-named "dedup: cannot read --time '0' at character 1: columns count from 1 to 1000000" dedup $m --format csv --key 1 --window 1h --time 0 when.csv
+if [[ -c /dev/full ]]; then trouble disk-full "dedup: cannot write '/dev/full': No space left on device; make room, then go on with --resume if a --state was kept, or start over" dedup $m -o /dev/full in; fi
+
 # memory
 trouble_like memory-machine "dedup: *memory*" dedup --memory 100T in
-trouble_like memory-small "dedup: *memory=1*1K*" dedup --memory 1 in
+trouble_like memory-small "dedup: --memory 1 is out of range; it goes from 1K to *" dedup --memory 1 in
 
 # the disk is full
 if [[ -w /dev/full ]]; then

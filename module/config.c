@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SET_BF_SPEC, SET_BF_ERROR, SET_BF_CAPACITY, SET_CMS_SEED, SET_REDISBLOOM };
+enum { SET_BF_SPEC, SET_BF_ERROR, SET_BF_CAPACITY, SET_CMS_SEED, SET_HUGE_PAGES, SET_REDISBLOOM };
 
 const setting settings[] = {
     [SET_BF_SPEC] =
@@ -18,6 +18,10 @@ const setting settings[] = {
     [SET_CMS_SEED] = {"cms-seed", "0",
                       "seed of all sketches that CMS.* makes: those of one seed can be merged",
                       false},
+    [SET_HUGE_PAGES] = {"huge-pages", "yes",
+                        "ask the system for huge pages of 2 MiB for values that are larger; one is "
+                        "copied as a whole when it is written to while the server saves",
+                        false},
     [SET_REDISBLOOM] = {"redisbloom", "yes",
                         "take the commands BF.*, CMS.* and TOPK.*, if no other module has them",
                         true},
@@ -97,14 +101,20 @@ static int text(RedisModuleCtx *ctx, const setting *s, RedisModuleConfigSetStrin
                                             get_text, set, NULL, data);
 }
 
+static int truth(RedisModuleCtx *ctx, const setting *s, bool *data) {
+    return RedisModule_RegisterBoolConfig(ctx, s->name, strcmp(s->standard, "yes") == 0,
+                                          s->fixed ? REDISMODULE_CONFIG_IMMUTABLE
+                                                   : REDISMODULE_CONFIG_DEFAULT,
+                                          get_bool, set_bool, NULL, data);
+}
+
 int config_register(RedisModuleCtx *ctx) {
     const setting *s = settings;
     return text(ctx, &s[SET_BF_SPEC], set_spec, config.bf_spec) != REDISMODULE_OK ||
            text(ctx, &s[SET_BF_ERROR], set_error, config.bf_error) != REDISMODULE_OK ||
            numeric(ctx, &s[SET_BF_CAPACITY], 1, &config.bf_capacity) != REDISMODULE_OK ||
            numeric(ctx, &s[SET_CMS_SEED], 0, &config.cms_seed) != REDISMODULE_OK ||
-           RedisModule_RegisterBoolConfig(ctx, s[SET_REDISBLOOM].name, 1,
-                                          REDISMODULE_CONFIG_IMMUTABLE, get_bool, set_bool, NULL,
-                                          &config.redisbloom) != REDISMODULE_OK ||
+           truth(ctx, &s[SET_HUGE_PAGES], &config.huge_pages) != REDISMODULE_OK ||
+           truth(ctx, &s[SET_REDISBLOOM], &config.redisbloom) != REDISMODULE_OK ||
            RedisModule_LoadConfigs(ctx) != REDISMODULE_OK;
 }

@@ -9,6 +9,7 @@ typedef struct {
     char bf_error[32];       /* the rate of a filter that BF.ADD makes */
     long long bf_capacity;   /* and its capacity */
     long long cms_seed;      /* of the sketches of CMS.*, so that they can be merged */
+    bool huge_pages;         /* ask the system for them */
     bool redisbloom;         /* take the names BF.*, CMS.* and TOPK.* */
 } module_config;
 extern module_config config;

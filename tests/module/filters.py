@@ -1,4 +1,5 @@
 """WEIR.CREATE, ADD, TEST, ADDHASH, TESTHASH, INFO: replies in both protocols, errors, restarts."""
+import os
 import struct
 
 from server import Raw, Server, check, digest, equal, error_of, finish, wait_for
@@ -169,6 +170,28 @@ u("AUTH", "reader", "pw")
 equal("ACL: may read", u("WEIR.TEST", "f", "a"), 0)
 check("ACL: may not write", error_of(u, "WEIR.ADD", "f", "a").startswith("NOPERM"))
 check("ACL: may not read other keys", error_of(u, "WEIR.TEST", "p", "a").startswith("NOPERM"))
-for one in server, replica:
+# --- huge pages: asked for where a setting has it, for memory that values have
+def huge():
+    """Is there memory that huge pages are asked for? (`hg` among the flags of a mapping)"""
+    with open(f"/proc/{pages.process.pid}/smaps") as f:
+        return any(line.startswith("VmFlags:") and " hg" in line for line in f)
+
+
+pages = Server()
+if os.path.exists("/sys/kernel/mm/transparent_hugepage"):
+    r = pages.client()
+    r.config_set("weir.huge-pages", "no")
+    r.execute_command("WEIR.CREATE", "large", "bloom:memory=16M")
+    check("no huge pages where the setting says so", not huge())
+    r.delete("large")
+    r.config_set("weir.huge-pages", "yes")
+    r.execute_command("WEIR.CREATE", "large", "bloom:memory=16M")
+    check("huge pages for a large value", huge())
+    r.delete("large")
+    check("and no longer when it is gone", not huge())
+else:
+    print("ok huge pages # skip the system has none")
+
+for one in server, replica, pages:
     check("the server lives", one.alive(), one.tail())
 finish()

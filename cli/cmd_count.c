@@ -205,6 +205,18 @@ typedef struct {
     bool json, csv, groups;
 } count_words;
 
+/* Two integers and a colon, of any size. */
+static bool are_integers(const char *text) {
+    for (int i = 0; i < 2; i++) {
+        text += strspn(text, " ");
+        text += *text == '-' || *text == '+';
+        size_t digits = strspn(text, "0123456789");
+        text += digits + strspn(text + digits, " ");
+        if (!digits || *text++ != (i ? 0 : ':')) return false;
+    }
+    return true;
+}
+
 static int parse_range(const char *text, count_range *range) {
     const char *colon = strchr(text, ':');
     weir_error err;
@@ -212,7 +224,7 @@ static int parse_range(const char *text, count_range *range) {
     weir_status low = weir_parse_integer(text, (size_t)(colon - text), &range->low, &err);
     weir_status high =
         low ? low : weir_parse_integer(colon + 1, strlen(colon + 1), &range->high, &err);
-    if (high != WEIR_OK && strstr(err.message, "out of range"))
+    if (high != WEIR_OK && are_integers(text))
         return cli_error("--range '%s' is out of range: integers have 64 bits", text);
     if (high != WEIR_OK)
         return cli_error("--range cannot be '%s'; it is two integers, such as 10:99", text);

@@ -215,14 +215,13 @@ static void pairs_text(const weir_pairs *pairs) {
 
 static void pairs_json(const weir_pairs *pairs) {
     weir_pairs_info info;
-    char spec[SPEC_SIZE], seed[32] = "0";
+    char spec[SPEC_SIZE];
     weir_pairs_get_info(pairs, &info);
     weir_pairs_spec(pairs, spec, sizeof spec);
-    spec_get(spec, "seed", seed, sizeof seed);
     fputs(",\"spec\":", stdout);
     report_json_string(stdout, spec);
     printf(",\"method\":\"%s\",\"seed\":\"0x%016llx\",\"records\":%llu",
-           info.online ? "online" : "offline", strtoull(seed, NULL, 0),
+           info.online ? "online" : "offline", (unsigned long long)info.seed,
            (unsigned long long)info.records);
     printf(",\"columns\":%u,\"threshold\":%u,\"sample\":", info.columns, info.threshold);
     report_json_number(stdout, info.sample);

@@ -443,10 +443,10 @@ static int resolve_fields(pairs_settings *s, const pairs_words *w) {
         if (code != EXIT_DONE) return code;
     }
     s->signatures = (unsigned)signatures;
-    s->rows.from = w->columns  ? FROM_COLUMNS
-                   : w->set    ? FROM_SET
-                   : w->cosine ? FROM_COSINE
-                               : FROM_TEXT;
+    s->rows.from = w->columns  ? WEIR_FROM_COLUMNS
+                   : w->set    ? WEIR_FROM_SET
+                   : w->cosine ? WEIR_FROM_COSINE
+                               : WEIR_FROM_TEXT;
     return resolve_round(s, w);
 }
 
@@ -454,7 +454,7 @@ static int resolve_threshold(pairs_settings *s, const pairs_words *w) {
     const char *wanted = w->jaccard ? w->jaccard : w->cosine;
     const char *flag = w->jaccard ? "--jaccard" : "--cosine";
     uint64_t threshold = (2 * (uint64_t)s->columns + 2) / 3;
-    uint64_t group = s->rows.from == FROM_COSINE ? 8 : 1;
+    uint64_t group = s->rows.from == WEIR_FROM_COSINE ? 8 : 1;
     int code = EXIT_DONE;
     if (w->jaccard && w->cosine) return cli_error("--jaccard and --cosine exclude each other");
     if (wanted && !w->text) return cli_error("%s goes with --text", flag);
@@ -462,8 +462,8 @@ static int resolve_threshold(pairs_settings *s, const pairs_words *w) {
     if (wanted) {
         code = value_rate(flag, wanted, &s->similarity);
         if (code != EXIT_DONE) return code;
-        weir_pairs_choose(s->rows.from == FROM_COSINE, s->columns, s->similarity, &s->threshold,
-                          &s->group);
+        weir_pairs_choose(s->rows.from == WEIR_FROM_COSINE, s->columns, s->similarity,
+                          &s->threshold, &s->group);
         threshold = s->threshold;
         group = s->group;
     }

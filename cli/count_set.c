@@ -470,21 +470,12 @@ int count_set_save(const count_set *set, const count_settings *s, const count_to
     return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
 }
 
-/* A whole number of the spec of a list, of a window that of its panes; 0: it has none. */
-static uint64_t list_option(const weir_sketch *sketch, const char *name, bool is_size) {
-    char *spec = sketch ? report_sketch_spec(sketch) : NULL, of[SPEC_SIZE], value[64];
-    uint64_t k = 0;
-    const char *inner = spec && spec_get(spec, "of", of, sizeof of) ? of + 1 : spec;
-    if (inner == of + 1) of[strcspn(of, ")")] = 0;
-    if (inner && spec_get(inner, name, value, sizeof value) &&
-        (is_size ? weir_parse_size(value, &k, NULL) : weir_parse_count(value, &k, NULL)))
-        k = 0;
-    free(spec);
-    return k;
+/* What a sketch says of its list; all zero: there is no sketch. */
+static weir_sketch_info info_of(const weir_sketch *sketch) {
+    weir_sketch_info info = {0};
+    if (sketch) weir_sketch_get_info(sketch, &info);
+    return info;
 }
-
-/* How many keys the list of a sketch is for; 0: it has none. */
-static uint64_t list_length(const weir_sketch *sketch) { return list_option(sketch, "k", false); }
 
 /* A saved sketch fits if it could be merged into one made by today's options. */
 static int check_options(const count_settings *s, const count_specs *specs,
@@ -516,8 +507,9 @@ static int check_options(const count_settings *s, const count_specs *specs,
 static int check_saved(const count_settings *s, const count_set *set) {
     count_specs specs;
     count_settings like = *s;
-    like.listed = list_length(set->part[PART_KEYS]);
-    like.key_bytes = list_option(set->part[PART_KEYS], "keys", true);
+    weir_sketch_info list = info_of(set->part[PART_KEYS]);
+    like.listed = list.listed;
+    like.key_bytes = list.key_bytes;
     int code = count_specs_make(&specs, &like);
     for (int i = 0; i < PARTS && code == EXIT_DONE; i++) {
         weir_sketch_info info = {0};
@@ -538,7 +530,7 @@ static int check_saved(const count_settings *s, const count_set *set) {
 
 /* A list of 10 keys cannot become one of 100, nor can a window begin later. */
 static int check_room(const count_settings *s, const count_set *set) {
-    uint64_t k = list_length(set->part[PART_KEYS]);
+    uint64_t k = info_of(set->part[PART_KEYS]).listed;
     if (!k || s->top <= k) return EXIT_DONE;
     return cli_error("the state file '%s' keeps the %llu most frequent keys, so --top can be at "
                      "most that",
@@ -559,7 +551,7 @@ void count_set_usual(count_settings *s) {
     count_set_take(snapshot, &set, NULL);
     bool lists = answers(set.part[PART_KEYS], WEIR_CAN_TOP);
     bool distinct = answers(set.part[PART_DISTINCT], WEIR_CAN_DISTINCT);
-    uint64_t k = list_length(set.part[PART_KEYS]);
+    uint64_t k = info_of(set.part[PART_KEYS]).listed;
     if (lists && k && k < s->top) s->top = (size_t)k;
     if (lists || distinct) s->distinct = distinct;
     if (!lists && distinct) s->top = 0;

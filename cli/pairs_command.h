@@ -22,11 +22,9 @@
 enum { PAIRS_COLUMNS_MOST = 64 };
 #define PAIRS_SPLIT " \t,;|" /* what separates the items of a set, if nothing else is said */
 
-typedef enum { FROM_COLUMNS, FROM_SET, FROM_TEXT, FROM_COSINE } pairs_from;
-
 /* How values are made of a record: kept in a summary's note, for searches. */
 typedef struct {
-    pairs_from from;
+    weir_pairs_from from;
     bool json;
     unsigned parts;                   /* of the key; 0: the whole record */
     char split[32];                   /* what separates the items of a set */

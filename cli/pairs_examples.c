@@ -106,7 +106,8 @@ static void choose_from(const finder *f, meeting *m, const pairs_settings *s, un
         for (size_t y = x + 1; y < MEET_MOST && out->count < most; y++) {
             person *a = &m->who[x], *b = &m->who[y];
             if (!a->row || !b->row || (f->join && a->side == b->side)) continue;
-            unsigned agree = weir_rows_agree(a->row, b->row, f->columns, s->rows.from == FROM_SET);
+            unsigned agree =
+                weir_rows_agree(a->row, b->row, f->columns, s->rows.from == WEIR_FROM_SET);
             if (agree == k)
                 add_example(out, a, b, agree, weir_pairs_similarity(f->pairs, a->row, b->row));
         }

@@ -71,7 +71,7 @@ static void count_records(void *context, uint64_t *records, uint64_t *seen) {
 
 /* A row of too few columns is malformed; any other record without values has none. */
 static stream_rules rules_of(const pairs_settings *s, size_t width) {
-    bool ragged = s->rows.from == FROM_COLUMNS;
+    bool ragged = s->rows.from == WEIR_FROM_COLUMNS;
     return (stream_rules){.on_missing = ragged ? s->in.on_bad : s->in.on_missing,
                           .on_bad = s->in.on_bad,
                           .width = width,
@@ -90,9 +90,9 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     o.row = pairs_make_row;
     o.hash_context = &rows;
     o.width = info.row_words;
-    o.json_values = s->rows.from == FROM_COLUMNS ? STREAM_TYPED
-                    : s->rows.from == FROM_SET   ? STREAM_AS_ITEMS
-                                                 : STREAM_AS_TEXT;
+    o.json_values = s->rows.from == WEIR_FROM_COLUMNS ? STREAM_TYPED
+                    : s->rows.from == WEIR_FROM_SET   ? STREAM_AS_ITEMS
+                                                      : STREAM_AS_TEXT;
     intake in = {.settings = s, .each = each, .context = context};
     engine_init(&in.engine, &consumer, &in, &s->in);
     in.engine.rules = rules_of(s, info.row_words);
@@ -400,7 +400,7 @@ static int write_note(const pairs_settings *s, char *note, size_t size) {
     int n = snprintf(note, size, "format=%s\n%s%s%s%sparts=%u\n", s->in.format,
                      in->header ? "header=1\n" : "", in->terminator == 0 ? "null=1\n" : "",
                      in->ignore_case ? "case=1\n" : "", in->trim ? "trim=1\n" : "", s->rows.parts);
-    if (s->rows.from == FROM_SET && n < (int)size) {
+    if (s->rows.from == WEIR_FROM_SET && n < (int)size) {
         n += snprintf(note + n, size - (size_t)n, "split=");
         for (const char *c = s->rows.split; *c && n < (int)size; c++)
             n += snprintf(note + n, size - (size_t)n, "%02x", (unsigned char)*c);
@@ -458,26 +458,14 @@ static void read_note_line(pairs_settings *s, char *line) {
         s->rows.round[part] = step;
 }
 
-/* What values are made from, by the spec of a summary. */
-static pairs_from from_of(const char *spec) {
-    static const char *const names[] = {"columns", "set", "text", "cosine"};
-    char from[16];
-    for (size_t i = 0; spec_get(spec, "from", from, sizeof from) && i < 4; i++)
-        if (!strcmp(from, names[i])) return (pairs_from)i;
-    return FROM_COLUMNS;
-}
-
 void pairs_apply_note(pairs_settings *s, pairs_side *side) {
-    char group[32];
     weir_pairs_info info;
-    char spec[SPEC_SIZE];
     weir_pairs_get_info(side->pairs, &info);
-    weir_pairs_spec(side->pairs, spec, sizeof spec);
     s->columns = info.columns;
     s->threshold = info.threshold;
     s->signatures = info.signatures;
-    s->rows.from = from_of(spec);
-    if (spec_get(spec, "group", group, sizeof group)) s->group = (unsigned)atoi(group);
+    s->rows.from = info.from;
+    if (info.group) s->group = info.group;
     s->note = side->note ? strdup(side->note) : NULL;
     for (char *line = s->note, *next; line; line = next) {
         next = strchr(line, '\n');
@@ -490,20 +478,22 @@ void pairs_apply_note(pairs_settings *s, pairs_side *side) {
 /* The spec of a summary for another like it, which draws for itself and has its own memory. */
 static void adopt_spec(pairs_settings *s, const weir_pairs *pairs) {
     static const char *const own[] = {"draw", "memory"};
-    char saved[SPEC_SIZE], memory[64], seed[32];
+    char saved[SPEC_SIZE], memory[64];
+    weir_pairs_info info;
     bool asked = spec_get(s->maker, "memory", memory, sizeof memory);
     weir_pairs_spec(pairs, saved, sizeof saved);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) spec_drop(saved, own[i]);
     snprintf(s->maker, sizeof s->maker, "%.900s%s%s", saved, asked ? ",memory=" : "",
              asked ? memory : "");
-    if (spec_get(saved, "seed", seed, sizeof seed)) s->seed = strtoull(seed, NULL, 0);
+    weir_pairs_get_info(pairs, &info);
+    s->seed = info.seed;
 }
 
 int pairs_adopt(pairs_settings *s, pairs_side *side, const char *path) {
     pairs_settings given = *s;
     pairs_apply_note(s, side);
-    bool typed = s->rows.from == FROM_COLUMNS && s->in.in.format == STREAM_JSON;
-    if (given.formatted && s->rows.from == FROM_COLUMNS && side->note &&
+    bool typed = s->rows.from == WEIR_FROM_COLUMNS && s->in.in.format == STREAM_JSON;
+    if (given.formatted && s->rows.from == WEIR_FROM_COLUMNS && side->note &&
         typed != (given.in.in.format == STREAM_JSON))
         return cli_error("'%s' was made with --format %s, not %s: JSON values have types and equal "
                          "no others; convert the records, or make the summary anew from such",
@@ -520,7 +510,7 @@ int pairs_adopt(pairs_settings *s, pairs_side *side, const char *path) {
         s->rows.parts = given.rows.parts;
     }
     /* `.` is the value of a line of JSON, which is a part; else the record, which is none */
-    if (s->rows.from != FROM_COLUMNS && s->fields && !strcmp(s->fields, "."))
+    if (s->rows.from != WEIR_FROM_COLUMNS && s->fields && !strcmp(s->fields, "."))
         s->rows.parts = s->in.in.format == STREAM_JSON;
     s->rows.json = s->in.in.format == STREAM_JSON && s->rows.parts > 0;
     s->in.in.key = s->rows.parts ? s->fields : NULL;
@@ -543,7 +533,7 @@ static bool same_characters(const char *a, const char *b) {
  * the other side may have another format, and call its columns otherwise. */
 static int check_note(const pairs_settings *s, const pairs_settings *noted, const char *path) {
     char own[1024], asked[1024];
-    bool words = noted->rows.from == FROM_TEXT || noted->rows.from == FROM_COSINE;
+    bool words = noted->rows.from == WEIR_FROM_TEXT || noted->rows.from == WEIR_FROM_COSINE;
     bool rounded = false, alike = true;
     for (unsigned i = 0; i < PAIRS_COLUMNS_MOST; i++) {
         rounded |= s->rows.round[i] > 0;
@@ -610,14 +600,14 @@ static void print_given(char *out, const char *option, bool given) {
 /* How the first of them was made and how the second, if that differs; else false. */
 static bool made_otherwise(const pairs_settings *const two[2], char made[2][MADE_SIZE]) {
     const pairs_settings *a = two[0], *b = two[1];
-    bool words = a->rows.from == FROM_TEXT || a->rows.from == FROM_COSINE;
+    bool words = a->rows.from == WEIR_FROM_TEXT || a->rows.from == WEIR_FROM_COSINE;
     bool cased = !words && a->in.in.ignore_case != b->in.in.ignore_case;
     bool trimmed = !words && a->in.in.trim != b->in.in.trim;
-    bool split = a->rows.from == FROM_SET && !same_characters(a->rows.split, b->rows.split);
-    bool typed = a->rows.from == FROM_COLUMNS && a->rows.json != b->rows.json;
+    bool split = a->rows.from == WEIR_FROM_SET && !same_characters(a->rows.split, b->rows.split);
+    bool typed = a->rows.from == WEIR_FROM_COLUMNS && a->rows.json != b->rows.json;
     unsigned column = 0;
     while (column < PAIRS_COLUMNS_MOST && a->rows.round[column] == b->rows.round[column]) column++;
-    bool rounded = a->rows.from == FROM_COLUMNS && column < PAIRS_COLUMNS_MOST;
+    bool rounded = a->rows.from == WEIR_FROM_COLUMNS && column < PAIRS_COLUMNS_MOST;
     for (size_t i = 0; i < 2; i++) {
         if (cased) print_given(made[i], "ignore-case", two[i]->in.in.ignore_case);
         else if (trimmed) print_given(made[i], "trim", two[i]->in.in.trim);

@@ -112,13 +112,13 @@ static void print_table(const pairs_settings *s, const weir_pairs_answer *a) {
 
 static const char *things(const pairs_settings *s) {
     switch (s->rows.from) {
-    case FROM_SET:
+    case WEIR_FROM_SET:
         return "items";
-    case FROM_TEXT:
+    case WEIR_FROM_TEXT:
         return "min-hashes";
-    case FROM_COSINE:
+    case WEIR_FROM_COSINE:
         return "projections";
-    case FROM_COLUMNS:
+    case WEIR_FROM_COLUMNS:
         break;
     }
     return "fields";
@@ -143,8 +143,8 @@ static void print_sentence(const pairs_settings *s, const weir_pairs_answer *a) 
 /* What a threshold on hashes means for the similarity of texts. */
 static void print_curve(const pairs_settings *s) {
     static const double at[] = {0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95};
-    bool cosine = s->rows.from == FROM_COSINE;
-    if (s->rows.from != FROM_TEXT && !cosine) return;
+    bool cosine = s->rows.from == WEIR_FROM_COSINE;
+    if (s->rows.from != WEIR_FROM_TEXT && !cosine) return;
     printf("\na pair of %s  ", cosine ? "cosine" : "Jaccard");
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) printf("%7g", at[i]);
     printf("\nis counted in     ");

@@ -64,8 +64,8 @@ static void add_part(field_list *list, size_t part, const unsigned char *bytes, 
                      char *rounded) {
     double step = part < PAIRS_COLUMNS_MOST ? list->rows->round[part] : 0;
     bool tagged = list->rows->json && length > 0 && list->rows->parts > 0;
-    if (list->rows->from == FROM_SET) add_items(list, bytes, length);
-    else if (list->rows->from != FROM_COLUMNS) add_field(list, bytes, length);
+    if (list->rows->from == WEIR_FROM_SET) add_items(list, bytes, length);
+    else if (list->rows->from != WEIR_FROM_COLUMNS) add_field(list, bytes, length);
     else if (step > 0 && weir_round_number(bytes + tagged, length - tagged, step, rounded))
         add_field(list, (const unsigned char *)rounded, strlen(rounded));
     else add_field(list, bytes, length);

@@ -39,7 +39,7 @@ static int answer_exactly(const pairs_settings *s, const pairs_side *sides, size
                           weir_pairs_answer *out) {
     weir_error err;
     weir_exact_options o = {
-        .columns = s->columns, .threshold = s->threshold, .set = s->rows.from == FROM_SET};
+        .columns = s->columns, .threshold = s->threshold, .set = s->rows.from == WEIR_FROM_SET};
     unsigned n = s->signatures ? s->signatures : 1;
     weir_pairs_answer *all = calloc(n, sizeof *all);
     int code = EXIT_DONE;
@@ -105,7 +105,7 @@ static int look_for_doubts(const pairs_settings *s, const pairs_side *sides, siz
     *known =
         s->similarity > 0 && weir_pairs_doubts(sides[0].pairs, count > 1 ? sides[1].pairs : NULL,
                                                s->similarity, doubt, &err) == WEIR_OK;
-    if (!*known || s->rows.from != FROM_COSINE || doubt->below <= out->similar / 2)
+    if (!*known || s->rows.from != WEIR_FROM_COSINE || doubt->below <= out->similar / 2)
         return EXIT_DONE;
     weir_print_count(most, out->similar);
     weir_print_count(below, fmin(doubt->below, out->similar));

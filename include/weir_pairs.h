@@ -140,6 +140,9 @@ WEIR_API weir_status weir_snapshot_put_pairs(weir_snapshot *snapshot, const char
                                              weir_pairs *pairs, weir_error *err);
 WEIR_API weir_pairs *weir_snapshot_take_pairs(weir_snapshot *snapshot, const char *name);
 
+/* What values are made from; in the order of the spec's choices. */
+typedef enum { WEIR_FROM_COLUMNS, WEIR_FROM_SET, WEIR_FROM_TEXT, WEIR_FROM_COSINE } weir_pairs_from;
+
 typedef struct {
     uint64_t records;
     uint64_t memory;     /* bytes held */
@@ -147,6 +150,9 @@ typedef struct {
     uint64_t per_record; /* super-values drawn for each record */
     uint64_t witnesses;  /* records kept as a sample */
     unsigned columns, threshold, repeats;
+    uint64_t seed;
+    weir_pairs_from from;
+    unsigned group; /* text: min-hashes in a value; cosine: projections in a value */
     bool online;
     uint64_t width; /* of a sketch, and its depth */
     unsigned depth;

@@ -283,6 +283,9 @@ typedef struct {
     double confidence;   /* with which that error holds */
     bool overfull;       /* more was added than it was planned for: see the kind's advice */
     uint32_t answers;    /* bits of weir_answer */
+    uint64_t listed;     /* keys that its list is planned for (top: k), of a window that of a
+                          * pane; 0: it keeps none, or without such a plan */
+    uint64_t key_bytes;  /* memory for the bytes of these keys, if it was given; or 0 */
 } weir_sketch_info;
 
 /* What a sketch can answer. */

@@ -498,6 +498,7 @@ typedef struct {
 typedef struct {
     const char *path; /* NULL or "-": descriptor `fd`. A file is made if need be */
     int fd;           /* default 1, standard output; not closed by the writer */
+    const char *name; /* what messages call the file of `path`; NULL: `path` */
     stream_compression compression;
     int level;                 /* 0: the compressor's default (gzip 6, zstd 3) */
     bool background;           /* compress and write in a thread of its own */

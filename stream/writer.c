@@ -551,7 +551,7 @@ static stream_status make_buffers(stream_writer *w, const stream_writer_options 
     if (o->buffer_size) w->size = o->buffer_size;
     if (w->size < 16) w->size = 16;
     size_t bytes = (w->size + STREAM_PAD + PAGE - 1) / PAGE * PAGE;
-    const char *label = is_path(o) ? o->path : "standard output";
+    const char *label = !is_path(o) ? "standard output" : o->name ? o->name : o->path;
     size_t room = strlen(label) + 3;
     w->name = malloc(room);
     w->buffer = aligned_alloc(PAGE, bytes);

@@ -32,7 +32,6 @@ engine_outcome engine_no_memory(void) {
 
 engine_outcome engine_fail(engine *e, stream_status status, stream_error *err) {
     if (status == STREAM_CLOSED) return ENGINE_CLOSED;
-    if (e->output) run_output_rename_error(e->output, err);
     if (e->consumer->word) e->consumer->word(e->context, err);
     cli_stream_error(err);
     return ENGINE_TROUBLE;

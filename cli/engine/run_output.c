@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,12 +42,19 @@ static char *resolve(const char *path) {
     return strdup(realpath(path, real) ? real : path);
 }
 
-static mode_t wanted_mode(const char *path) {
-    struct stat old;
-    if (!stat(path, &old)) return old.st_mode & 07777;
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
+/* Make a file under a name that ends in six X, which become letters of chance: as mkostemp(),
+ * but with the mode of a file made by open(), which the umask cuts. */
+static int make_named(char *name, mode_t mode) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32 of them: 5 bits */
+    char *last = name + strlen(name) - 6;
+    unsigned char chance[6];
+    for (int tries = 0; tries < 100; tries++) {
+        if (getrandom(chance, sizeof chance, 0) != sizeof chance) return -1;
+        for (size_t i = 0; i < sizeof chance; i++) last[i] = letters[chance[i] % 32];
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
 }
 
 /* A run holds a lock on its temporary file, which ends with the process. */
@@ -91,14 +99,16 @@ static int make_temporary(run_output *output) {
         output->temporary = NULL;
         return cli_error("out of memory");
     }
-    int fd = mkostemp(output->temporary, O_CLOEXEC);
+    struct stat old;
+    bool replaces = !stat(output->path, &old);
+    int fd = make_named(output->temporary, replaces ? 0600 : 0666);
     if (fd < 0) {
         code = cli_error("cannot create '%s': %s", output->name, strerror(errno));
         free(output->temporary);
         output->temporary = NULL;
         return code;
     }
-    if (fchmod(fd, wanted_mode(output->path))) {
+    if (replaces && fchmod(fd, old.st_mode & 07777)) {
         /* a file system without modes: nothing to keep */
     }
     close(fd);
@@ -158,19 +168,11 @@ static int check_inputs(const dedup_settings *settings) {
     return EXIT_DONE;
 }
 
-void run_output_rename_error(const run_output *output, stream_error *err) {
-    const char *path = output->temporary ? output->temporary : output->path;
-    char *at = path ? strstr(err->message, path) : NULL;
-    if (!at) return;
-    char rest[sizeof err->message];
-    snprintf(rest, sizeof rest, "%s", at + strlen(path));
-    snprintf(at, sizeof err->message - (size_t)(at - err->message), "%s%s", output->name, rest);
-}
-
 int run_output_open(run_output *output, const dedup_settings *settings, bool background,
                     const stream_mark *resume) {
     *output = (run_output){.name = settings->output};
     stream_writer_options options = stream_writer_options_defaults();
+    options.name = settings->output; /* not that of the temporary file */
     options.compression = settings->compression;
     options.background = background;
     bool regular = false;
@@ -196,7 +198,6 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     }
     stream_error err;
     if (code == EXIT_DONE && stream_writer_open(&output->writer, &options, &err) != STREAM_OK) {
-        run_output_rename_error(output, &err);
         code = resume ? cli_error("%s; remove the state file '%s' to start over",
                                   cli_stream_words(&err), settings->state)
                       : cli_stream_error(&err);

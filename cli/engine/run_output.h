@@ -40,9 +40,6 @@ void run_output_keep(run_output *output);
 stream_status run_output_close(run_output *output, stream_error *err);
 void run_output_abandon(run_output *output);
 
-/* A failure to write names the temporary file: name the one that the user knows. */
-void run_output_rename_error(const run_output *output, stream_error *err);
-
 /* For a signal handler that has no time: remove the temporary file, if any. */
 void run_output_remove_temporary(void);
 

@@ -110,16 +110,15 @@ weir_status weir__counting_join(weir_sketch *a, weir_sketch *b, weir_estimator b
 
 /* What the tables of all of them have. */
 #define WEIR__COUNTING_FUNCTIONS                                                                   \
-    .advance = weir__counting_advance, .info = weir__counting_info,                                \
-    .estimate = weir__counting_estimate, .self_join = weir__counting_self_join,                    \
-    .join = weir__counting_join
+    .advance = weir__counting_advance, .estimate = weir__counting_estimate,                        \
+    .self_join = weir__counting_self_join, .join = weir__counting_join
 
 /* And a sketch that is a matrix and nothing more. */
 #define WEIR__COUNTING_ONLY                                                                        \
     WEIR__COUNTING_FUNCTIONS,                                                                      \
         .size = sizeof(weir__counting), .state_words = sizeof(((weir__counting *)0)->state) / 8,   \
         .bind = weir__counting_bind, .close = weir__counting_close, .add = weir__counting_add,     \
-        .needs = WEIR__NEEDS_HASHES, .merge = weir__counting_merge,                                \
+        .needs = WEIR__NEEDS_HASHES, .merge = weir__counting_merge, .info = weir__counting_info,   \
         .details = weir__counting_details, .check = weir__counting_check,                          \
         .state_offset = offsetof(weir__counting, state)
 

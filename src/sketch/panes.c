@@ -376,6 +376,8 @@ static void info(const weir_sketch *s, weir_sketch_info *out) {
     out->confidence = inner.confidence;
     out->overfull = inner.overfull;
     out->answers = inner.answers;
+    out->listed = inner.listed;
+    out->key_bytes = inner.key_bytes;
     out->memory += 2 * inner.memory - w->view->cells_bytes;
 }
 

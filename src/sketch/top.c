@@ -253,6 +253,12 @@ static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error 
     return WEIR_OK;
 }
 
+static void info(const weir_sketch *s, weir_sketch_info *out) {
+    weir__counting_info(s, out);
+    out->listed = weir__sk_whole(s, OPT_K);
+    out->key_bytes = weir__sk_given(s, OPT_KEYS) ? weir__sk_whole(s, OPT_KEYS) : 0;
+}
+
 static void details(const weir_sketch *s, weir_detail_fn *each, void *context) {
     const top_sketch *t = (const top_sketch *)s;
     weir__counting_details(s, each, context);
@@ -299,6 +305,7 @@ const weir__sketch_class weir__top_sketch = {
     .needs = WEIR__NEEDS_HASHES | WEIR__NEEDS_KEYS,
     .merge = merge,
     .recall = recall,
+    .info = info,
     .details = details,
     .check = check,
     .top = top,

@@ -269,6 +269,28 @@ static void test_default_sample(void **state) {
     }
 }
 
+/* The info says what the spec said. */
+static void test_info(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        weir_pairs_from from;
+        unsigned group;
+    } cases[] = {{"pairs:columns=6,threshold=4,seed=7", WEIR_FROM_COLUMNS, 0},
+                 {"pairs:columns=6,threshold=4,seed=7,from=set", WEIR_FROM_SET, 0},
+                 {"pairs:columns=6,threshold=4,seed=7,from=text,group=3", WEIR_FROM_TEXT, 3},
+                 {"pairs:columns=6,threshold=4,seed=7,from=cosine,group=5", WEIR_FROM_COSINE, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weir_pairs *p = make_pairs(cases[i].spec);
+        weir_pairs_info info;
+        weir_pairs_get_info(p, &info);
+        assert_int_equal(info.seed, 7);
+        assert_int_equal(info.from, cases[i].from);
+        if (cases[i].group) assert_int_equal(info.group, cases[i].group);
+        weir_pairs_free(p);
+    }
+}
+
 /* Counters of 32 bits that are full say so; those of 64 go on. */
 static void test_overflow(void **state) {
     (void)state;
@@ -732,17 +754,18 @@ static void test_cost(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),           cmocka_unit_test(test_exact_sets),
-        cmocka_unit_test(test_whole_sample),    cmocka_unit_test(test_whole_sample_sets),
-        cmocka_unit_test(test_draws),           cmocka_unit_test(test_default_sample),
-        cmocka_unit_test(test_overflow),        cmocka_unit_test(test_fingerprints),
-        cmocka_unit_test(test_unbiased),        cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_online),          cmocka_unit_test(test_repeats),
-        cmocka_unit_test(test_join_and_search), cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_parts),           cmocka_unit_test(test_mismatches),
-        cmocka_unit_test(test_saved),           cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_collisions),      cmocka_unit_test(test_bad_specs),
-        cmocka_unit_test(test_few_records),     cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_exact),        cmocka_unit_test(test_exact_sets),
+        cmocka_unit_test(test_whole_sample), cmocka_unit_test(test_whole_sample_sets),
+        cmocka_unit_test(test_draws),        cmocka_unit_test(test_default_sample),
+        cmocka_unit_test(test_info),         cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_fingerprints), cmocka_unit_test(test_unbiased),
+        cmocka_unit_test(test_rounding),     cmocka_unit_test(test_online),
+        cmocka_unit_test(test_repeats),      cmocka_unit_test(test_join_and_search),
+        cmocka_unit_test(test_sampling),     cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_mismatches),   cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_damaged),      cmocka_unit_test(test_collisions),
+        cmocka_unit_test(test_bad_specs),    cmocka_unit_test(test_few_records),
+        cmocka_unit_test(test_cost),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_scratch_folder();

@@ -134,6 +134,7 @@ static void statements_are_true(void **state) {
                                         "top:k=50,memory=64K,decay=50000",
                                         "sticky:mode=counting,memory=64K",
                                         "window:length=100000,panes=8,of=(top:k=100,memory=64K)"};
+    static const uint64_t listed[] = {100, 20, 50, 50, 50, 0, 100};
     exact *x = draw_stream(6);
     double *truth = calloc(KEYS, sizeof *truth);
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
@@ -143,6 +144,8 @@ static void statements_are_true(void **state) {
         add_numbers(s, x->stream, NULL, RECORDS, 1000);
         memset(truth, 0, KEYS * sizeof *truth);
         weir_sketch_get_info(s, &info);
+        assert_int_equal(info.listed, listed[k]);
+        assert_int_equal(info.key_bytes, k == 2 ? 4096 : 0);
         size_t from = strncmp(specs[k], "window", 6) ? 0 : RECORDS - (size_t)info.total;
         for (size_t i = from; i < RECORDS; i++)
             truth[x->stream[i]] += fades ? exp2(-(double)(RECORDS - 1 - i) / 50000) : 1;

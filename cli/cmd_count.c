@@ -162,7 +162,10 @@ static const opt_entry count_table[] = {
      "window moves in sixteenths, so it may reach back up to a sixteenth too far; its memory is "
      "that of 18 sketches. A list is chosen from what each sixteenth keeps: four times as many "
      "keys "
-     "as `--top`, and where `--memory` allows at least 400."},
+     "as `--top`, and where `--memory` allows at least 400. A record that is out of order counts "
+     "as "
+     "of the latest time before it, however late it is. So none is left out, and there is no "
+     "`--on-late`; `--max-leap` keeps one wrong time from emptying the window."},
     {C_DECAY, "decay", 0, OPT_VALUE, "HALF-LIFE", NULL, NULL, G_WINDOW, false,
      "A record counts half as much after each `1h` or `1M`.",
      "For counts, lists and join sizes: what is recent weighs more. In time or in records."},

@@ -336,6 +336,23 @@ static int resolve_times(dedup_settings *s, const dedup_words *w) {
     return EXIT_DONE;
 }
 
+/* A name that promises a compression gets it, or is refused: plain text under such a name would
+ * surprise whoever reads it. */
+static int resolve_compression(dedup_settings *s) {
+    static const char *const unknown[] = {".xz", ".bz2", ".lz4"};
+    size_t length = s->output ? strlen(s->output) : 0;
+    if (!s->output || s->compression_given) return EXIT_DONE;
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        size_t end = strlen(unknown[i]);
+        if (length > end && !strcmp(s->output + length - end, unknown[i]))
+            return cli_error("cannot write '%s': %s is read, not written; name it .gz or .zst, or "
+                             "give --compress none for plain text",
+                             s->output, unknown[i] + 1);
+    }
+    s->compression = stream_compression_of(s->output);
+    return EXIT_DONE;
+}
+
 /* What goes with brokers, and what does not. */
 static int check_streams(const dedup_settings *s, int operands) {
     if (s->source && operands) return cli_error("--from reads a stream; leave out the files");
@@ -437,7 +454,7 @@ static int run_dedup(int argc, char **argv) {
         if (code != EXIT_DONE) return code;
     }
     int code = resolve(&s, &words);
-    if (s.output && !s.compression_given) s.compression = stream_compression_of(s.output);
+    if (code == EXIT_DONE) code = resolve_compression(&s);
     if (code == EXIT_DONE) code = check_streams(&s, parser.operands);
     if (code == EXIT_DONE) code = reading_resolve(&s.from, parser.operands, argv);
     if (code != EXIT_DONE) return code;

@@ -684,7 +684,9 @@ static const opt_section pairs_sections[] = {
      "    zcat crawl.gz | weir pairs self --text . --shingle 3w --online -"},
     {"SEARCH",
      "A RECORD is written as the summary's records were: for csv and tsv a row of the compared "
-     "columns, in their order and no others; for json an object; for lines the line."},
+     "columns, in their order and no others; for json an object; for lines the line. `-` alone "
+     "reads the "
+     "records from standard input, one a line."},
     {"WHAT IS COUNTED",
      "A pair is two different records, in no order. For each k from the threshold up, the report "
      "has the number of pairs that agree in exactly k values, an interval that holds the truth in "

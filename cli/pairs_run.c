@@ -299,6 +299,34 @@ static int check_rows(const pairs_settings *s, const char *file) {
                      s->fields ? s->fields : "");
 }
 
+/* The lines of standard input, as records of the command line are. */
+static int read_lines(char ***lines, size_t *count) {
+    size_t room = 0, size = 0;
+    char *line = NULL;
+    ssize_t n;
+    while ((n = getline(&line, &size, stdin)) >= 0) {
+        if (n && line[n - 1] == '\n') line[--n] = 0;
+        if (strlen(line) != (size_t)n) {
+            free(line);
+            return cli_error("record %zu of standard input holds a NUL byte; a record is one line",
+                             *count + 1);
+        }
+        if (*count == room) {
+            room = 2 * room + 64;
+            char **more = realloc(*lines, room * sizeof **lines);
+            if (!more) break;
+            *lines = more;
+        }
+        (*lines)[(*count)++] = line;
+        line = NULL;
+        size = 0;
+    }
+    free(line);
+    if (ferror(stdin)) return cli_error("cannot read standard input: %s", strerror(errno));
+    if (!feof(stdin)) return cli_error("out of memory");
+    return *count ? EXIT_DONE : cli_error("standard input has no records to search for");
+}
+
 static int search(const pairs_settings *given) {
     pairs_settings s = *given;
     pairs_side side = {0};
@@ -334,7 +362,34 @@ static int search(const pairs_settings *given) {
     return code;
 }
 
+/* `search SUMMARY -`: the records come from a pipe. */
+static int search_input(const pairs_settings *given) {
+    pairs_settings s = *given;
+    char **lines = NULL;
+    size_t count = 0;
+    int code = read_lines(&lines, &count);
+    const char **files = calloc(count + 1, sizeof *files);
+    if (code == EXIT_DONE && !files) code = cli_error("out of memory");
+    if (code == EXIT_DONE) {
+        files[0] = given->in.files[0];
+        for (size_t i = 0; i < count; i++) files[i + 1] = lines[i];
+        s.in.files = files;
+        s.in.file_count = count + 1;
+        code = search(&s);
+    }
+    for (size_t i = 0; i < count; i++) free(lines[i]);
+    free(lines);
+    free(files);
+    return code;
+}
+
 int pairs_run(const pairs_settings *s) {
+    const char *const *files = s->in.files;
+    bool two = s->in.file_count == 2, last = two && !strcmp(files[1], "-");
     stopping_catch(NULL);
-    return s->question == ASK_SEARCH ? search(s) : count_pairs(s);
+    if (s->question == ASK_SEARCH) return last ? search_input(s) : search(s);
+    if (s->question == ASK_JOIN && last && !strcmp(files[0], "-"))
+        return cli_error("both sides cannot be standard input; to count the pairs within it: weir "
+                         "pairs self -");
+    return count_pairs(s);
 }

@@ -416,4 +416,10 @@ trouble mi-window "count: --estimator mi does not go with a window: what was cou
 trouble sample-weight "count: --sample does not go with --weight: records are sampled one by one" count --format csv --weight 1 --sample 2 neg.csv
 trouble no-file "count: cannot read 'nowhere': No such file or directory" count nowhere
 trouble_like estimator-unknown "count: --estimator cannot be 'cmn'; did you mean 'cm*" count --estimator cmn in
+
+# a record out of order counts as of the latest time before it, however late
+printf '100,a\n200,b\n95,c\n10,d\n199,b\n' >late.csv
+run count $s --csv --format csv --key 2 --time 1 --window 20s --query a --query b --query c --query d late.csv
+is late-counted 'a 0 b 2 c 1 d 1 ' "$(awk -F, '/^query/ { printf "%s %s ", $2, $3 }' out)"
+
 finish

@@ -25,4 +25,12 @@ is limit-output "2 weir: dedup: cannot write 'limited': File too large" "$(cat c
 is limit-state 2 "$(cat code)"; is limit-state-said 1 "$(grep -c 'File too large' err)"
 (ulimit -f 100; "$WEIR" count --state limited.weir many >out 2>err; echo $? >code); is limit-count 2 "$(cat code)"
 is limit-nothing-left '' "$(ls -A | grep limited | grep -v lock)"
+
+# a name that promises a compression is not given plain text
+for end in xz bz2 lz4; do
+  trouble "name-$end" "dedup: cannot write 'packed.$end': $end is read, not written; name it .gz or .zst, or give --compress none for plain text" dedup $m -o packed.$end many
+  is "name-$end-nothing" '' "$(ls -A | grep packed)"
+done
+run dedup $m --compress none -o plain.xz in; is name-plain "0 $(head -1 in)" "$rc $(head -1 plain.xz)"
+
 finish

@@ -327,4 +327,19 @@ printf '1,2,3\n1,2,4\n' >ranges.csv
 trouble columns-range "pairs: ranges such as '1-3' cannot be compared; name each column" pairs self --format csv --columns 1-3 ranges.csv
 trouble columns-open "pairs: ranges such as '2-' cannot be compared; name each column" pairs self --format csv --columns 2- ranges.csv
 
+# either side of a join, and what is searched for, comes from a pipe
+printf 'a,b,c\nd,e,f\n' >x.csv; printf 'a,b,z\nq,q,q\n' >y.csv; three=(--format csv --columns 1,2,3 --threshold 2 --seed 1)
+piped() { local from=$1; shift; "$WEIR" "$@" <"$from" >out 2>err; rc=$?; }
+table() { awk '/2 or more/ { print $4; exit }' out; }
+piped y.csv pairs join "${three[@]}" x.csv -; is join-pipe-right '0 1' "$rc $(table)"
+piped x.csv pairs join "${three[@]}" - y.csv; is join-pipe-left '0 1' "$rc $(table)"
+run pairs self "${three[@]}" --save s3.weir x.csv
+piped y.csv pairs join s3.weir -; is join-pipe-summary '0 1' "$rc $(table)"
+piped y.csv pairs join - s3.weir; is join-pipe-summary-right '0 1' "$rc $(table)"
+run pairs search s3.weir a,b,z q,q,q; cp out words
+piped y.csv pairs search s3.weir -; is search-pipe "0 $(cat words)" "$rc $(cat out)"
+trouble join-pipe-twice "pairs: both sides cannot be standard input; to count the pairs within it: weir pairs self -" pairs join "${three[@]}" - -
+piped /dev/null pairs search s3.weir -; is search-pipe-empty '2 weir: pairs: standard input has no records to search for' "$rc $(cat err)"
+printf 'a\0b\n' >nul.txt; piped nul.txt pairs search s3.weir -; is search-pipe-nul '2 weir: pairs: record 1 of standard input holds a NUL byte; a record is one line' "$rc $(cat err)"
+
 finish

@@ -14,6 +14,7 @@
 
 #include "config.h"
 #include "key_batch.h"
+#include "large.h"
 
 enum { PARTS = 8, CAPACITY_LEAST = 1 };
 #define CAPACITY_MOST INT64_C(100000000000000) /* beyond any memory */
@@ -176,6 +177,13 @@ static void add_until_full(RedisModuleCtx *ctx, RedisModuleString *key, weir_val
     if (done) replicate(ctx, key, value, items, done, 0);
 }
 
+static void reply_added(RedisModuleCtx *ctx, const key_batch *batch) {
+    RedisModule_ReplyWithArray(ctx, (long)batch->count);
+    for (size_t i = 0; i < batch->count; i++)
+        RedisModule_ReplyWithBool(ctx, batch_is_new(batch, i));
+}
+
+/* A large batch goes on while others are served, unless they could fill the filter meanwhile. */
 static void add_all(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
                     RedisModuleString **items, size_t count, bool several) {
     key_batch batch = {0};
@@ -186,9 +194,10 @@ static void add_all(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *val
         good = false;
     }
     if (good) batch_hash(&batch, value->filter, items);
+    if (good && !value->capacity && large_begin(ctx, key, value, &batch, true, reply_added)) return;
     if (good && batch_run(ctx, &batch, value->filter, true)) {
-        if (several) RedisModule_ReplyWithArray(ctx, (long)count);
-        for (size_t i = 0; i < count; i++) RedisModule_ReplyWithBool(ctx, batch_is_new(&batch, i));
+        if (several) reply_added(ctx, &batch);
+        else RedisModule_ReplyWithBool(ctx, batch_is_new(&batch, 0));
         replicate(ctx, key, value, items, count, time);
     }
     batch_free(&batch);
@@ -257,23 +266,53 @@ COMMAND(bf_insert) {
 /* --- asking
  * --------------------------------------------------------------------------------------------- */
 
-static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool several) {
+static void reply_exist(RedisModuleCtx *ctx, const key_batch *batch) {
+    RedisModule_ReplyWithArray(ctx, (long)batch->count);
+    for (size_t i = 0; i < batch->count; i++)
+        RedisModule_ReplyWithBool(ctx, !batch_is_new(batch, i));
+}
+
+COMMAND(bf_exists) {
+    (void)argc;
     key_handle handle;
+    size_t length;
+    const char *item = text_of(argv[2], &length);
     key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
-    if (state != KEY_REFUSED && several) RedisModule_ReplyWithArray(ctx, argc - 2);
-    for (int i = 2; i < argc && state != KEY_REFUSED; i++) {
-        size_t length;
-        const char *item = text_of(argv[i], &length);
+    if (state != KEY_REFUSED)
         RedisModule_ReplyWithBool(ctx, state == KEY_FOUND &&
                                            weir_filter_test(handle.value->filter, item, length) ==
                                                WEIR_SEEN);
-    }
     key_close(&handle);
     return REDISMODULE_OK;
 }
 
-COMMAND(bf_exists) { return exists(ctx, argv, argc, false); }
-COMMAND(bf_mexists) { return exists(ctx, argv, argc, true); }
+/* False: the batch was taken over. */
+static bool test_all(RedisModuleCtx *ctx, RedisModuleString **argv, const weir_value *value,
+                     key_batch *batch) {
+    if (value->timed && !(batch->times = batch_repeat(time_now(), batch->count))) {
+        reply_no_memory(ctx);
+        return true;
+    }
+    batch_hash(batch, value->filter, argv + 2);
+    if (large_begin(ctx, argv[1], value, batch, false, reply_exist)) return false;
+    if (batch_run(ctx, batch, value->filter, false)) reply_exist(ctx, batch);
+    return true;
+}
+
+COMMAND(bf_mexists) {
+    key_handle handle;
+    key_batch batch = {0};
+    size_t count = (size_t)(argc - 2);
+    bool ours = true;
+    key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
+    if (state == KEY_FOUND && batch_room(ctx, &batch, count))
+        ours = test_all(ctx, argv, handle.value, &batch);
+    if (state == KEY_ABSENT) RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t i = 0; state == KEY_ABSENT && i < count; i++) RedisModule_ReplyWithBool(ctx, false);
+    if (ours && state == KEY_FOUND) batch_free(&batch);
+    key_close(&handle);
+    return REDISMODULE_OK;
+}
 
 COMMAND(bf_card) {
     (void)argc;

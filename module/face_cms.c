@@ -91,20 +91,24 @@ static bool increments_are_good(RedisModuleCtx *ctx, RedisModuleString **argv, i
     return true;
 }
 
-/* An item that would overflow is an error in the array; those around it are counted. */
+/* An item that would overflow is an error in the array; those around it are counted, and each run
+ * of them goes to replicas as one command. */
 static void increase(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, weir_value *value) {
     int64_t number, time = time_now();
+    int run = 2;
     weir_error err;
     RedisModule_ReplyWithArray(ctx, (argc - 2) / 2);
     for (int i = 2; i < argc; i += 2) {
         integer_of(argv[i + 1], &number);
-        if (!count_item(value, argv[i], number, time, &err)) {
-            reply_error(ctx, "CMS: INCRBY overflow");
+        if (count_item(value, argv[i], number, time, &err)) {
+            reply_count(ctx, value, argv[i]);
             continue;
         }
-        reply_count(ctx, value, argv[i]);
-        replicate_pairs(ctx, argv[1], value, argv + i, 2, time);
+        reply_error(ctx, "CMS: INCRBY overflow");
+        if (i > run) replicate_pairs(ctx, argv[1], value, argv + run, (size_t)(i - run), time);
+        run = i + 2;
     }
+    if (argc > run) replicate_pairs(ctx, argv[1], value, argv + run, (size_t)(argc - run), time);
     key_changed(ctx, argv[1], "weir.count");
 }
 

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+enum { STRETCH = 16384 }; /* keys, a multiple of 64 */
+
 typedef struct {
     key_batch batch;
     size_t done;
@@ -57,11 +59,10 @@ static void replicate(RedisModuleCtx *ctx, const large_batch *large, size_t from
     for (size_t i = 0; i < used; i++) RedisModule_FreeString(ctx, more[i]);
 }
 
-/* BATCH_MOST keys more, a multiple of 64. */
+/* STRETCH keys more. */
 static void stretch(RedisModuleCtx *ctx, large_batch *large, weir_filter *filter) {
     key_batch *b = &large->batch;
-    size_t from = large->done, left = b->count - from,
-           count = left < BATCH_MOST ? left : BATCH_MOST;
+    size_t from = large->done, left = b->count - from, count = left < STRETCH ? left : STRETCH;
     key_batch part = {.count = count,
                       .hashes = b->hashes + from,
                       .verdicts = b->verdicts + from / 64,
@@ -100,8 +101,8 @@ static void go_on(RedisModuleCtx *ctx, void *data) {
     proceed(ctx, large);
 }
 
-bool large_begin(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value, key_batch *batch,
-                 bool offer, batch_reply_fn *reply) {
+bool large_begin(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
+                 key_batch *batch, bool offer, batch_reply_fn *reply) {
     int flags = RedisModule_GetContextFlags(ctx);
     if (batch->count <= BATCH_MOST || (flags & REDISMODULE_CTX_FLAGS_DENY_BLOCKING) ||
         is_decided(ctx))

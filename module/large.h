@@ -7,7 +7,7 @@
 /* If the batch is that large and the client can wait: take it over, memory and all, offer (or
  * test) its keys in stretches between which the server serves others, and reply when all are done.
  * False: it is to be done now. */
-bool large_begin(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value, key_batch *batch,
-                 bool offer, batch_reply_fn *reply);
+bool large_begin(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
+                 key_batch *batch, bool offer, batch_reply_fn *reply);
 
 #endif

@@ -112,6 +112,16 @@ equal("large test", bits(r.execute_command("WEIR.TESTHASH", "big", hashes), n).c
 r.execute_command("WEIR.CREATE", "items", "bloom:memory=8M,seed=1")
 equal("large list of items", sum(r.execute_command("WEIR.ADD", "items", *range(70000))), 70000)
 
+many = [b"%d" % i for i in range(70_000)]
+r.execute_command("BF.RESERVE", "face", "0.001", "100000")
+new = r.execute_command("BF.MADD", "face", *many)
+check("large BF.MADD: nearly all are new", len(new) == 70_000 and sum(new) > 69_800, sum(new))
+equal("and then none", sum(r.execute_command("BF.MADD", "face", *many)), 0)
+equal("large BF.MEXISTS", sum(r.execute_command("BF.MEXISTS", "face", *many)), 70_000)
+others = sum(r.execute_command("BF.MEXISTS", "face", *[b"x" + i for i in many]))
+check("of others", others < 200, others)
+equal("of no filter", r.execute_command("BF.MEXISTS", "none", "a", "b"), [0, 0])
+
 # --- kept replies: at most 1,024 producers, the oldest goes
 r.execute_command("WEIR.CREATE", "p", "bloom:memory=64K")
 for i in range(1025):
@@ -128,7 +138,7 @@ equal("and the batches", r.execute_command("WEIR.ADDHASH", "restored", blob(5), 
 check("MEMORY USAGE", 65536 <= r.memory_usage("f") < 140000, r.memory_usage("f"))
 equal("TYPE", r.type("f"), b"weir-filt")
 check("INFO", b"weir_filters:" in e("INFO", "weir_values"))
-keys = [b"f", b"p", b"big", b"w"]
+keys = [b"f", b"p", b"big", b"w", b"face"]
 digests = [digest(r, k) for k in keys]
 r.save()
 server.kill()

@@ -214,8 +214,9 @@ static void digest(RedisModuleDigest *md, void *object) {
 
 static void free_value(void *value) { value_free(value); }
 
-/* The struct of a value moves; the cells of a filter are large memory, which the server's
- * allocator never wants to move. */
+/* The struct of a value and its batches move. Cells stay where they are: the server's allocator
+ * moves only what lies in slabs with others, at most 14 KiB; larger memory has pages of its own,
+ * which are given back whole. An object of the library cannot move, so small cells stay, too. */
 static int defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **object) {
     (void)key;
     weir_value *value = RedisModule_DefragAlloc(ctx, *object);

@@ -54,19 +54,23 @@ class Server:
 
     def start(self, *more):
         for _ in range(5):  # another process may take the port before the server does
-            self.port = free_port()
-            command = self.before + ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
-                                     "--dir", self.dir, "--save", "", "--enable-debug-command", "yes",
-                                     "--repl-diskless-sync-delay", "0"]
-            if self.module:
-                command += ["--loadmodule", self.module]
-            self.log = open(self.dir + "/log", "ab")
-            self.process = subprocess.Popen(command + list(self.options) + list(more), stdout=self.log,
-                                            stderr=self.log, env=self.env)
-            running.append(self.process)
-            if self.answers():
+            if self.attempt(*more):
                 return self
         raise RuntimeError("no server: " + self.tail())
+
+    def attempt(self, *more):
+        """Start it once; whether it came up."""
+        self.port = free_port()
+        command = self.before + ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
+                                 "--dir", self.dir, "--save", "", "--enable-debug-command", "yes",
+                                 "--repl-diskless-sync-delay", "0"]
+        if self.module:
+            command += ["--loadmodule", self.module]
+        self.log = open(self.dir + "/log", "ab")
+        self.process = subprocess.Popen(command + list(self.options) + list(more), stdout=self.log,
+                                        stderr=self.log, env=self.env)
+        running.append(self.process)
+        return self.answers()
 
     def answers(self):
         for _ in range(1000):
@@ -149,6 +153,19 @@ def wait_for(condition, seconds=20):
 
 def digest(client, key):
     return client.execute_command("DEBUG", "DIGEST-VALUE", key)[0]
+
+
+def crc64(data, table=[]):
+    if not table:
+        for i in range(256):
+            c = i
+            for _ in range(8):
+                c = c >> 1 ^ (0x95AC9329AC4BC9B5 if c & 1 else 0)
+            table.append(c)
+    c = 0
+    for b in data:
+        c = table[(c ^ b) & 255] ^ c >> 8
+    return c
 
 
 def finish():

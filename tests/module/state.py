@@ -3,7 +3,9 @@ import random
 import struct
 import subprocess
 
-from server import WEIR, Raw, Server, check, digest, equal, error_of, finish, wait_for, work
+import redis
+
+from server import WEIR, Raw, Server, check, crc64, digest, equal, error_of, finish, wait_for, work
 
 server = Server("--appendonly", "yes", "--aof-use-rdb-preamble", "no")
 r = server.client()
@@ -120,6 +122,40 @@ before = digest(r, "sum")
 check("a merge that fails half way changes nothing",
       error_of(e, "WEIR.MERGE", "sum", "b", "k2") and digest(r, "sum") == before)
 
+# --- the same replies in both protocols
+for version in 2, 3:
+    c, v = Raw(server, version), f"RESP{version}"
+    c("DEL", "from", "to", "third")
+    c("WEIR.CREATE", "from", "bloom:memory=1K,seed=3", "EPOCH", "1")
+    c("WEIR.ADD", "from", "x", "y")
+    got = c("WEIR.EXPORT", "from", 0)
+    check(f"{v} export", isinstance(got, list) and got[0] == 0 and got[1][:4] == other[:4], got[:1])
+    equal(f"{v} import a part", c("WEIR.IMPORT", "to", 0, got[1][:50]), 50)
+    equal(f"{v} import the rest", c("WEIR.IMPORT", "to", 50, got[1][50:], "LAST"), "+OK")
+    equal(f"{v} absorb", c("WEIR.ABSORB", "to", got[1]), 4)
+    equal(f"{v} merge", c("WEIR.MERGE", "third", "from", "to"), "+OK")
+    check(f"{v} absorb damaged", error_of(c, "WEIR.ABSORB", "to", b"x" + got[1][1:]).startswith("ERR"))
+    check(f"{v} merge without a source", "WEIRMISSING" in error_of(c, "WEIR.MERGE", "third", "none"))
+r.delete("from", "to", "third")
+
+# --- defragmentation, where the server has it
+try:
+    r.config_set("activedefrag", "yes")
+except redis.RedisError:
+    print("ok defragmentation # skip this server was built without it")
+else:
+    for i in range(4000):
+        command("WEIR.CREATE", f"d{i}", "bloom:memory=1K,seed=3")
+        command("WEIR.ADDHASH", f"d{i}", struct.pack("<Q", i), "BATCH", "me", 1)
+    r.delete(*[f"d{i}" for i in range(4000) if i % 8])
+    r.config_set("active-defrag-ignore-bytes", 1)
+    r.config_set("active-defrag-threshold-lower", 0)
+    moved = [digest(r, f"d{i}") for i in range(0, 4000, 8)]
+    check("values are moved", wait_for(lambda: r.info("stats")["active_defrag_hits"] > 0))
+    equal("and stay what they are", [digest(r, f"d{i}") for i in range(0, 4000, 8)], moved)
+    r.config_set("activedefrag", "no")
+    r.delete(*[f"d{i}" for i in range(0, 4000, 8)])
+
 # --- the append-only file as it was written, and rewritten
 command("WEIR.ADDHASH", "a", struct.pack("<3Q", 1, 2, 3), "BATCH", "p", 9)
 digests = [digest(r, k) for k in names]
@@ -144,19 +180,6 @@ payload = r.dump("b")
 
 def checksummed(body):
     return body + crc64(body).to_bytes(8, "little")
-
-
-def crc64(data, table=[]):
-    if not table:
-        for i in range(256):
-            c = i
-            for _ in range(8):
-                c = c >> 1 ^ (0x95AC9329AC4BC9B5 if c & 1 else 0)
-            table.append(c)
-    c = 0
-    for b in data:
-        c = table[(c ^ b) & 255] ^ c >> 8
-    return c
 
 
 small = "bloom:memory=1K,seed=3"

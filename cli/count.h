@@ -123,9 +123,6 @@ weir_sketch *count_set_quantiles(const count_set *set);
 const weir_sketch *count_set_any(const count_set *set);
 uint64_t count_set_memory(const count_set *set);
 
-/* The name of a part in a snapshot. */
-const char *count_part_name(count_part part);
-
 /* Save to and load from a state file. A file that does not fit is refused. */
 typedef struct {
     uint64_t records, missing, bad;

@@ -25,8 +25,6 @@ enum { SAMPLE_BYTES = 4 << 20 }; /* for the keys of --sample, or 64 each if that
 static const char *const part_names[PARTS] = {"keys",   "signed",    "distinct", "integers",
                                               "sample", "quantiles", "spectrum"};
 
-const char *count_part_name(count_part part) { return part_names[part]; }
-
 /* --- specs ------------------------------------------------------------------------- */
 
 static int put(char spec[SPEC_SIZE], const char *flag, const char *name, const char *value) {

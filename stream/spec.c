@@ -105,19 +105,6 @@ stream_compression stream_compression_of(const char *path) {
     return n > 4 && !strcmp(path + n - 4, ".zst") ? STREAM_ZSTD : STREAM_PLAIN;
 }
 
-stream_status stream_parse_compression(const char *text, stream_compression *compression,
-                                       stream_error *err) {
-    static const char *const names[] = {"none", "gzip", "zstd"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        *compression = (stream_compression)i;
-        return STREAM_OK;
-    }
-    char hint[128];
-    return stream__fail(err, 0, "unknown compression '%.80s'%s (choose none, gzip or zstd)", text,
-                        did_you_mean(text, "none|gzip|zstd", hint, sizeof hint));
-}
-
 stream_options stream_options_defaults(void) {
     return (stream_options){
         .format = STREAM_LINES, .terminator = '\n', .max_record = 64u << 20, .threads = 1};

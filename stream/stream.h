@@ -482,10 +482,6 @@ typedef enum { STREAM_PLAIN, STREAM_GZIP, STREAM_ZSTD } stream_compression;
 /* What the end of a file's name asks for: .gz, .zst, else nothing. */
 stream_compression stream_compression_of(const char *path);
 
-/* "none", "gzip" or "zstd". */
-stream_status stream_parse_compression(const char *text, stream_compression *compression,
-                                       stream_error *err);
-
 /* A point at which the output can be cut and continued: everything written so
  * far lies before `offset`, compressed members and frames are complete. */
 typedef struct {

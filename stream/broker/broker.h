@@ -47,9 +47,6 @@ typedef struct {
     char *memory;
 } broker_url;
 
-/* Does a text look like a URL of a broker, of any that this file knows? */
-bool broker_is_url(const char *text);
-
 /* Are its messages entries of fields? */
 bool broker_is_redis(const broker_url *url);
 

@@ -38,8 +38,6 @@ static size_t known_scheme(const char *text) {
     return 0;
 }
 
-bool broker_is_url(const char *text) { return known_scheme(text) > 0; }
-
 bool broker_is_redis(const broker_url *url) { return broker__kind(url->scheme) == &broker__redis; }
 
 /* %41 is A, in place. false: not so written. */

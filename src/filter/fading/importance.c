@@ -120,12 +120,6 @@ void weir__importance_limit(const weir__decay *d, double K, double P, double sha
     for (unsigned v = d->max; v > 0; v--) shares[v] -= shares[v - 1];
 }
 
-double weir__importance_fps(const weir__decay *d, unsigned K, unsigned P) {
-    double shares[WEIR__LEVELS];
-    weir__importance_limit(d, K, P, shares);
-    return pow(1 - shares[0], K);
-}
-
 /* --- creation ------------------------------------------------------------------------ */
 
 static weir__decay_goal goal_of(const importance_filter *f) {

@@ -30,8 +30,4 @@ void weir__importance_even(weir__importance_mode mode, unsigned max, double shar
  * have value v in the limit. Theorems III.3 and III.7 are shares[0]. */
 void weir__importance_limit(const weir__decay *d, double K, double P, double shares[WEIR__LEVELS]);
 
-/* Corollaries III.4 and III.8 as printed: (1 - zeros)^K. weir__decay_bound() is
- * the same with the variance that this leaves out, and what P is planned by. */
-double weir__importance_fps(const weir__decay *d, unsigned K, unsigned P);
-
 #endif

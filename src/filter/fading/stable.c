@@ -135,11 +135,6 @@ double weir__stable_bound(const weir__stable_shape *s, unsigned K, unsigned P) {
     return weir__decay_bound(&d, K, P);
 }
 
-unsigned weir__stable_least_p(const weir__stable_shape *s, unsigned K, double fpr) {
-    weir__decay d = decay_of(s);
-    return weir__decay_least_p(&d, K, fpr);
-}
-
 static weir__decay_goal goal_of(const weir__stable_shape *s, double cells, double fpr) {
     weir__decay_goal goal = {
         .bound = decay_of(s), .usual = decay_of(s), .cells = cells, .fpr = fpr};

@@ -55,9 +55,6 @@ weir__stable_shape weir__stable_shape_of(bool block, unsigned max, uint64_t byte
  * out: the number of non-zero cells varies, most of all in a line. */
 double weir__stable_bound(const weir__stable_shape *shape, unsigned K, unsigned P);
 
-/* The least P that keeps the bound under fpr; 0 if there is none. */
-unsigned weir__stable_least_p(const weir__stable_shape *shape, unsigned K, double fpr);
-
 /* Section 3.4.1: K and its least P for the fewest false negatives. cells: of
  * the whole filter. K = 0 if no pair keeps the bound. */
 typedef struct {

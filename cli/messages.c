@@ -43,6 +43,7 @@ static const char *const advice[STREAM_CAUSES] = {
     [STREAM_CAUSE_LONG_CSV] = ": look for a quote that is never closed, or raise --max-record",
     [STREAM_CAUSE_LONG_MESSAGE] = ": it is longer than --max-record",
     [STREAM_CAUSE_NO_HEADER] = ": give --header, or the number of the column",
+    [STREAM_CAUSE_FEED_HEADER] = "; give --key by number",
     [STREAM_CAUSE_LINE_NAME] = ": give their numbers, or --format csv, json or clf",
     [STREAM_CAUSE_TIME] = "; --time-format says which (unix if not given)",
     [STREAM_CAUSE_TIME_UNIX] = ": --time-format unix",

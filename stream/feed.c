@@ -16,7 +16,10 @@ stream_status stream__feed_check(const stream_options *o, stream_error *err) {
         return stream__fail(err, 0,
                             "a message is a record of its own length; the formats fixed:N and "
                             "len32 are for files");
-    if (o->header) return stream__fail(err, 0, "messages have no header");
+    if (o->header) {
+        stream__fail(err, 0, "messages have no header");
+        return stream__because(err, STREAM_CAUSE_FEED_HEADER);
+    }
     return STREAM_OK;
 }
 

@@ -71,6 +71,7 @@ typedef enum {
     STREAM_CAUSE_LONG_CSV,     /* the same in CSV, where a quote may lack its end */
     STREAM_CAUSE_LONG_MESSAGE, /* the same of a message of a feed */
     STREAM_CAUSE_NO_HEADER,    /* a column has a name, but there is no header */
+    STREAM_CAUSE_FEED_HEADER,  /* a header was announced, but messages have none */
     STREAM_CAUSE_LINE_NAME,    /* a field of a line has a name */
     STREAM_CAUSE_TIME,         /* a time is not as options.time_format says */
     STREAM_CAUSE_TIME_UNIX,    /* nor is it; it looks like seconds */

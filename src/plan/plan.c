@@ -304,8 +304,12 @@ static weir_status try_window(const weir_plan_question *question, uint64_t windo
     return status;
 }
 
-/* A window is cut into ticks, so some repeats near its end are always lost; how many
- * shows where there is room in plenty. Only what is lost on top counts. */
+/* A filter that is pressed cuts a window into ticks and loses the repeats of the last one or two:
+ * with the 48 ticks of `recent` 1.5/48 of the repeats, if they are spread evenly over the window.
+ * Only the loss on top of this share, or of the loss with room in plenty if that is more, counts.
+ */
+#define EDGE (1.5 / 48)
+
 weir_status weir_plan_window(const weir_plan_question *question, double fnr, uint64_t *window,
                              weir_plan_choice *choice, weir_error *err) {
     double low = ceil((double)question->memory / 64), high = (double)question->memory * 8;
@@ -314,7 +318,7 @@ weir_status weir_plan_window(const weir_plan_question *question, double fnr, uin
     if (status != WEIR_OK) return status;
     if (!choice->usable)
         return weir__fail(err, WEIR_ERR_RANGE, -1, "no window fits so little memory; give more");
-    double most = choice->fnr + fnr;
+    double most = fmax(choice->fnr, EDGE) + fnr;
     while (high / low > PRECISION) {
         weir_plan_choice c;
         double middle = floor(sqrt(low * high));

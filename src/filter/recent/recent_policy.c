@@ -2,19 +2,19 @@
  * observed.
  *
  * Question   the keys press; how should full lines choose who goes?
- * Idea       Marks pay where a key that was hit is likelier to come again than another, places pay
- *            where keys are alike, and marks have to be wiped where keys are in fashion for a
- * while. The first row of the table that holds decides; "from" is the policy in use.
+ * Idea       Marks pay where a key that was hit is likelier to come again than another, places
+ *            pay where keys are alike, and marks have to be wiped where keys are in fashion for
+ *            a while. The first row that holds decides; "from" is the policy in use.
  *
- *     from          observed                                            to
- *     keep          clocked lines there, not alike                      sweep if fresh; else keep
- *     sweep         clocked lines there, not alike                      sweep if fresh or done;
- * else keep any policy    a hit key is done (skew <= SPENT), or hits rare     sweep any policy skew
- * not known, keys come back often                keep, from BLIND on; else fill any policy fresh:
- * what came last is hit                        sweep, from SOON on; else fill any policy    alike
- * (skew < SKEWED)                               any; fill if keys are short any policy    skewed,
- * and pressed for as much as a mark costs     keep any policy    skewed any, if that holds more;
- * else fill
+ *     from     observed                                   to
+ *     keep     clocked lines there, keys not alike        sweep if fresh, else keep
+ *     sweep    clocked lines there, keys not alike        sweep if fresh or spent, else keep
+ *     any      spent: a hit key is done, or hits rare     sweep
+ *     any      skew not known, keys come back often       keep from BLIND on, else fill
+ *     any      fresh: the latest keys are hit             sweep from SOON on, else fill
+ *     any      alike: skew < SKEWED                       any; fill if keys are short
+ *     any      skewed, and a mark is worth its bit        keep
+ *     any      skewed                                     any if that holds more, else fill
  *
  * Error      A wrong choice costs places or marks, never the bound. On streams of the reference
  *            table at 1/32 to 1/2 of the memory that exactness needs, keep alone is within a point

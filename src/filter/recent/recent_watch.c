@@ -2,10 +2,10 @@
  *
  * Question   how should full lines choose who goes?
  * Idea       The first WATCHED lines count. How often are their keys hit? How much likelier is a
- *            key that was hit to be hit again than another of its line, the skew? Where do keys
- * that are hit stand in the order in which they came, the freshness? How many different keys have
- * come by? recent_policy.c makes a policy of the answers. Cost       a few hundred ns for a key of
- * a watched line; other lines are not concerned.
+ *            key that was hit to be hit again than another of its line, the skew? Where do
+ *            keys that are hit stand in the order in which they came, the freshness? How many
+ *            different keys have come by? recent_policy.c makes a policy of the answers.
+ * Cost       a few hundred ns for a key of a watched line; other lines are not concerned.
  */
 #include <math.h>
 #include <string.h>

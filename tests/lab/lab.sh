@@ -27,8 +27,8 @@ done
 is csv-head "panel,case,row,seeds,bits,fnr_sbf,fnr_sbf_ci,fnr_sbf_paper,fnr_rsbf,fnr_rsbf_ci,fnr_rsbf_paper,fpr_sbf,fpr_sbf_ci,fpr_sbf_paper,fpr_rsbf,fpr_rsbf_ci,fpr_rsbf_paper" "$(head -1 r/rsbf-table-2.csv)"
 cp r/results before; cp r/rsbf-table-2.csv csv
 run lab run --out r "${few[@]}" --seeds 2; same cache-not-run-again before r/results; same cache-same-table csv r/rsbf-table-2.csv
-grep -q '54 of 54 units of work were there already' err && ok cache-said || no cache-said "$(tail -1 err)"
-run lab run --out r "${few[@]}" --seeds 3; is seeds-added $(($(wc -l <before) + 27)) "$(wc -l <r/results)"
+grep -q '60 of 60 units of work were there already' err && ok cache-said || no cache-said "$(tail -1 err)"
+run lab run --out r "${few[@]}" --seeds 3; is seeds-added $(($(wc -l <before) + 30)) "$(wc -l <r/results)"
 head -n 20 before >half; mkdir h; cp half h/results; printf '0123 thesis' >>h/results
 run lab run --out h "${few[@]}" --seeds 2; is goes-on-code 0 $rc; same goes-on-same-table csv h/rsbf-table-2.csv
 run lab run --out j1 rsbf-table-2 --seeds 2 --jobs 1; run lab run --out j4 rsbf-table-2 --seeds 2 --jobs 4

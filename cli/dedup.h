@@ -34,38 +34,30 @@ typedef enum {
 typedef enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats_form;
 
 typedef struct {
-    reading from; /* the input, and how it is read */
-
+    reading from;              /* the input, and how it is read */
     const char *source, *sink; /* URLs of brokers' streams, or NULL */
-    bool until_end;            /* end when the source has nothing more */
-
-    char spec[SPEC_SIZE]; /* of the filter, all options folded in */
-    const char *filter;   /* --filter as given, or NULL */
-    site_losses losses;   /* of its sites, while it runs */
-
-    const char *window; /* as given, or NULL */
-    int64_t lateness;   /* nanoseconds; -1: not given, the window */
-    stream_action on_late;
-
-    emit_mode emit;
-    bool keep_last;        /* write the last record of a key, not the first */
-    uint64_t table_memory; /* bytes for what is known when all was read */
-    const char *seed;      /* as given, or NULL */
-    const char *output;    /* NULL: standard output */
+    const char *filter;        /* --filter as given, or NULL */
+    site_losses losses;        /* of its sites, while it runs */
+    at_settings at;            /* where the filter stands, if not here */
+    const char *window, *seed; /* as given, or NULL */
+    const char *output;        /* NULL: standard output */
+    const char *state;         /* or NULL */
+    int64_t lateness;          /* nanoseconds; -1: not given, the window */
+    int64_t save_every;        /* nanoseconds */
+    uint64_t table_memory;     /* bytes for what is known when all was read */
+    uint64_t audit_one_in;     /* keys, one of which is audited */
+    stream_action on_late;     /* what becomes of late records */
+    emit_mode emit;            /* which records are written */
     stream_compression compression;
+    stats_form stats;
     bool compression_given; /* by --compress, else by the name of the output */
-
-    const char *state;  /* or NULL */
-    int64_t save_every; /* nanoseconds */
+    bool until_end;         /* end when the source has nothing more */
+    bool keep_last;         /* write the last record of a key, not the first */
     bool resume;
     bool judge_last; /* a last record without its end is judged, though the input may grow */
-
-    at_settings at; /* where the filter stands, if not here */
-
     bool audit;
-    uint64_t audit_one_in;
-    stats_form stats;
     bool exit_code;
+    char spec[SPEC_SIZE]; /* of the filter, all options folded in */
 } dedup_settings;
 
 /* Is what to write known only when all was read? */

@@ -342,7 +342,7 @@ static int fill_from_records(pairs_side *side, const pairs_settings *s, const ch
     if (workers > 1) code = start_workers(&f, whole, workers);
     if (code == EXIT_DONE)
         code = pairs_read(s, side->pairs, files, file_count, &side->dropped, take_records, &f);
-    return stop_workers(&f, code);
+    return stop_workers(&f, code); /* NOLINT(clang-analyzer-unix.Malloc): it frees the pool */
 }
 
 bool pairs_is_summary(const char *path) {

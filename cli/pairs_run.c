@@ -370,7 +370,7 @@ static int search_input(const pairs_settings *given) {
     int code = read_lines(&lines, &count);
     const char **files = calloc(count + 1, sizeof *files);
     if (code == EXIT_DONE && !files) code = cli_error("out of memory");
-    if (code == EXIT_DONE) {
+    if (code == EXIT_DONE && files) {
         files[0] = given->in.files[0];
         for (size_t i = 0; i < count; i++) files[i + 1] = lines[i];
         s.in.files = files;

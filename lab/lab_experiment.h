@@ -141,7 +141,7 @@ bool lab_say(lab_words *words, bool holds, const char *format, ...)
  * on it is at best `same shape`), the paper says it, or it is a level of significance. */
 typedef enum { LAB_AFTER, LAB_WORDS, LAB_LEVEL } lab_origin;
 
-typedef struct {
+typedef struct { /* NOLINT(clang-analyzer-optin.performance.Padding): in the order of reading */
     /* A claim of numbers is needed for `reproduced`; one of order or trend
      * (shape = true) for anything better than `differs`. */
     bool shape;

@@ -6,6 +6,9 @@
 . "$root/tools/cluster.sh"
 module=${BUILD:+$(realpath "$root/$BUILD" 2>/dev/null || realpath "$BUILD")/module/weir.so}
 module=${WEIR_MODULE:-$module}
+if grep -q '^WEIR_SANITIZE:STRING=.' "${BUILD:-build}/CMakeCache.txt" "$root/${BUILD:-build}/CMakeCache.txt" 2>/dev/null; then
+  skip cluster "a module with sanitizers needs a server with sanitizers"; finish; exit
+fi
 if ! why=$(cluster_can "$module"); then skip cluster "$why"; finish; exit; fi
 if ! "$WEIR" dedup --at redis://127.0.0.1:1 </dev/null 2>&1 | grep -q 'no connection'; then skip cluster "built without hiredis"; finish; exit; fi
 trap 'cluster_stop; cd /; rm -rf "$work"' EXIT

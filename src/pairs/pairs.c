@@ -386,7 +386,7 @@ static void draw_record(weir_pairs *p, uint64_t state, const uint64_t *row, weir
 static weir_status add_offline(weir_pairs *p, uint64_t first, const uint64_t *rows, size_t count,
                                uint64_t **place, weir_error *err) {
     weir__labelled record;
-    weir_error own, *why = err ? err : &own;
+    weir_error own = {0}, *why = err ? err : &own;
     while (count) {
         size_t n = weir__store_reserve(p->store, count, why);
         if (!n) return why->code;

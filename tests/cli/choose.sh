@@ -28,7 +28,9 @@ run dedup -m 1M --emit once --stats=json in
 is readings-two '"readings":2' "$(grep -o '"readings":[0-9]*' err)"
 run dedup --emit once --stats in; is readings-said 1 "$(grep -c '^input read *2   times, exactly$' err)"
 # the bound that the manual gives, in keys and in memory
-is promised yes "$(seq 1500000 | /usr/bin/env bash -c 'ulimit -v 110000; "$0" dedup -j 1 -m 64M --emit once --stats=json' "$WEIR" 2>&1 >/dev/null | grep -o '"readings":[0-9]*' | grep -q ':2$' && echo yes)"
+if [[ -n ${ASAN_OPTIONS:-} ]]; then skip promised 'the sanitizer takes memory of its own'; else
+  is promised yes "$(seq 1500000 | /usr/bin/env bash -c 'ulimit -v 110000; "$0" dedup -j 1 -m 64M --emit once --stats=json' "$WEIR" 2>&1 >/dev/null | grep -o '"readings":[0-9]*' | grep -q ':2$' && echo yes)"
+fi
 
 # formats: the count goes in front, a header is written once, the last record may lack its end
 printf 'id,v\r\n1,a\r\n2,b\r\n1,c\r\n' >t.csv

@@ -31,13 +31,13 @@ enum { OPT_SLICES = WEIR__OPT_OWN, OPT_OF, OPT_LOST };
 typedef struct {
     weir_filter base;
     weir__nest nest;
-    weir__on_lost on_lost;
 } horizontal_filter;
 
 /* --- slices that are there, and those that are not --------------- */
 
 static void without_slice(const horizontal_filter *f, const weir_batch *part, uint64_t *verdicts) {
-    memset(verdicts, f->on_lost == WEIR__LOST_SEEN ? 0xff : 0, WEIR_VERDICT_WORDS(part->count) * 8);
+    memset(verdicts, f->nest.on_lost == WEIR__LOST_SEEN ? 0xff : 0,
+           WEIR_VERDICT_WORDS(part->count) * 8);
 }
 
 /* Pass a stretch through one slice; false if it was busy. */
@@ -47,7 +47,7 @@ static bool pass_slice(horizontal_filter *f, weir__stretch *s, const weir_batch 
     weir_batch part = weir__stretch_part(s, batch, slice);
     size_t seen;
     weir__answer answer =
-        weir__nest_ask(&f->nest, slice, &part, offering, waiting, f->on_lost, verdicts, &seen);
+        weir__nest_ask(&f->nest, slice, &part, offering, waiting, verdicts, &seen);
     if (answer == WEIR__NOT_NOW) return false;
     if (answer != WEIR__ANSWER) without_slice(f, &part, verdicts);
     weir__stretch_answered(s, slice);
@@ -73,19 +73,18 @@ static void pass_stretch(horizontal_filter *f, weir__stretch *s, const weir_batc
     }
 }
 
-/* With on-lost=stop: whether every slice that the batch needs is there. */
-static bool all_there(const horizontal_filter *f, const weir_batch *batch) {
-    bool lost = false;
-    for (size_t i = 0; i < f->nest.count; i++) lost |= weir__site_lost(&f->nest.sites[i]);
-    if (!lost) return true;
+static bool needs_lost(const weir_filter *filter, const weir_batch *batch) {
+    const weir__nest *nest = weir__nest_of(filter);
+    if (!weir__any_lost(nest->sites, nest->count)) return false;
     for (size_t i = 0; i < batch->count; i++)
-        if (weir__site_lost(&f->nest.sites[weir__slice_of(batch->hashes[i], f->nest.count)]))
-            return false;
-    return true;
+        if (weir__site_lost(&nest->sites[weir__slice_of(batch->hashes[i], nest->count)]))
+            return true;
+    return false;
 }
 
-static size_t pass_through(horizontal_filter *f, const weir_batch *batch, bool offering,
-                           uint64_t *verdicts) {
+static size_t judge_batch(weir_filter *filter, const weir_batch *batch, bool offering,
+                          uint64_t *verdicts) {
+    horizontal_filter *f = (horizontal_filter *)filter;
     size_t seen = 0;
     weir__stretch s;
     for (size_t at = 0; at < batch->count; at += s.count) {
@@ -97,33 +96,16 @@ static size_t pass_through(horizontal_filter *f, const weir_batch *batch, bool o
     return seen;
 }
 
-static size_t judge_batch(horizontal_filter *f, const weir_batch *batch, bool offering,
-                          uint64_t *verdicts) {
-    if (f->on_lost != WEIR__LOST_STOP) return pass_through(f, batch, offering, verdicts);
-    pthread_rwlock_rdlock(&f->nest.gate);
-    size_t seen = all_there(f, batch) ? pass_through(f, batch, offering, verdicts) : WEIR_STOPPED;
-    pthread_rwlock_unlock(&f->nest.gate);
-    return seen;
-}
+static const weir__nest_judge judging = {judge_batch, needs_lost};
 
 /* --- the table --------------------------------------------------- */
 
 static weir_status create(weir_filter *filter, weir_error *err) {
     horizontal_filter *f = (horizontal_filter *)filter;
-    f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    f->nest.on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    f->nest.judge = &judging;
     return weir__nest_make(&f->nest, filter, weir__opt_whole(filter, OPT_SLICES), OPT_OF, -1, 1, 0,
                            err);
-}
-
-static void start(weir_filter *filter) { (void)filter; }
-
-static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return judge_batch((horizontal_filter *)filter, batch, true, verdicts);
-}
-
-/* The locks and counters are not part of what the filter knows. */
-static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return judge_batch((horizontal_filter *)(uintptr_t)filter, batch, false, verdicts);
 }
 
 static size_t site_count(const weir_filter *filter) { return weir__nest_of(filter)->count; }
@@ -167,9 +149,9 @@ const weir__filter_class weir__horizontal_class = {
              .options = options},
     .size = sizeof(horizontal_filter),
     .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
+    .start = weir__nest_start,
+    .offer = weir__nest_offer,
+    .test = weir__nest_test,
     .info = weir__nest_info,
     .details = details,
     .merge = weir__nest_merge,

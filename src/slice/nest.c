@@ -20,12 +20,12 @@ static weir_status settle_inside(weir_filter *filter, char *inner, uint64_t coun
     char text[64];
     static const char *const whole_only[] = {"seed", "hash"};
     for (size_t i = 0; i < 2; i++)
-        if (weir__spec_take(inner, whole_only[i], text, sizeof text))
+        if (weir_spec_take(inner, whole_only[i], text, sizeof text))
             return weir__fail(err, WEIR_ERR_SPEC, -1,
                               "'%s' is an option of the whole, not of the parts: move it out of "
                               "the parentheses",
                               whole_only[i]);
-    if (weir__spec_take(inner, "memory", text, sizeof text)) {
+    if (weir_spec_take(inner, "memory", text, sizeof text)) {
         uint64_t bytes;
         if (weir__opt_given(filter, WEIR__OPT_MEMORY))
             return weir__opt_fail(filter, WEIR__OPT_MEMORY, err,
@@ -38,7 +38,7 @@ static weir_status settle_inside(weir_filter *filter, char *inner, uint64_t coun
                               (unsigned long long)count, text);
         weir__opt_resolve(filter, WEIR__OPT_MEMORY, bytes * count);
     }
-    if (weir__spec_take(inner, "fpr", text, sizeof text)) {
+    if (weir_spec_take(inner, "fpr", text, sizeof text)) {
         if (weir__opt_given(filter, WEIR__OPT_FPR))
             return weir__opt_fail(filter, WEIR__OPT_FPR, err,
                                   "fpr is given twice: for the whole, for its parts, or for parts "
@@ -79,7 +79,7 @@ static const char *layout_of(const weir__nest *nest, const char *inner) {
     const weir__filter_class *class;
     snprintf(copy, sizeof copy, "%s", inner);
     bool can = weir__filter_find(inner, &class, NULL) == WEIR_OK && class->places;
-    bool given = weir__spec_take(copy, "layout", layout, sizeof layout);
+    bool given = weir_spec_take(copy, "layout", layout, sizeof layout);
     return nest->by_places && can && !given ? ",layout=classic" : "";
 }
 
@@ -90,7 +90,7 @@ static weir_status take_first(weir_filter *filter, int place, char *inner, uint6
     char copy[WEIR__SPEC_MAX], text[64];
     snprintf(copy, sizeof copy, "%s", filter->values[place].text);
     for (size_t i = 0; i < 2; i++)
-        if (weir__spec_take(copy, shared[i], text, sizeof text))
+        if (weir_spec_take(copy, shared[i], text, sizeof text))
             return weir__opt_fail(filter, place, err, "all parts have the same %s; give it outside",
                                   shared[i]);
     return take_spec(filter, place, inner, count, err);
@@ -347,8 +347,33 @@ static void count_asked(const weir__nest *nest, const weir_batch *batch) {
     weir__count_traffic(nest, 0, batch->count, batch->count * (request + 1));
 }
 
+/* --- judging a batch --------------------------------------------- */
+
+static size_t judge(weir_filter *filter, const weir_batch *batch, bool offering,
+                    uint64_t *verdicts) {
+    weir__nest *nest = weir__nest_of(filter);
+    if (nest->on_lost != WEIR__LOST_STOP)
+        return nest->judge->judge(filter, batch, offering, verdicts);
+    pthread_rwlock_rdlock(&nest->gate);
+    size_t seen = nest->judge->needs_lost(filter, batch)
+                      ? WEIR_STOPPED
+                      : nest->judge->judge(filter, batch, offering, verdicts);
+    pthread_rwlock_unlock(&nest->gate);
+    return seen;
+}
+
+void weir__nest_start(weir_filter *filter) { (void)filter; }
+
+size_t weir__nest_offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    return judge(filter, batch, true, verdicts);
+}
+
+size_t weir__nest_test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
+    return judge((weir_filter *)(uintptr_t)filter, batch, false, verdicts);
+}
+
 weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch, bool offering,
-                            bool waiting, weir__on_lost on_lost, uint64_t *verdicts, size_t *seen) {
+                            bool waiting, uint64_t *verdicts, size_t *seen) {
     weir__site *site = &nest->sites[i];
     for (;;) {
         weir__answer answer = offering ? site->kind->offer(site, batch, waiting, verdicts, seen)
@@ -357,7 +382,7 @@ weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch,
             weir__count_site(&nest->counts[i], batch->count, *seen);
             count_asked(nest, batch);
         }
-        if (answer != WEIR__NO_ANSWER || on_lost != WEIR__LOST_WAIT) return answer;
+        if (answer != WEIR__NO_ANSWER || nest->on_lost != WEIR__LOST_WAIT) return answer;
         if (!waiting) return WEIR__NOT_NOW;
         weir__nest_wait(nest, site);
     }

@@ -20,8 +20,27 @@ typedef struct {
     uint64_t asked, seen;
 } weir__site_counts;
 
+/* What happens to a key whose site is lost. */
+typedef enum { WEIR__LOST_NEW, WEIR__LOST_SEEN, WEIR__LOST_WAIT, WEIR__LOST_STOP } weir__on_lost;
+#define WEIR__LOST_CHOICES "new|seen|wait|stop"
+#define WEIR__LOST_OPTION                                                                          \
+    {                                                                                              \
+        "on-lost", WEIR_OPT_CHOICE, 0, 0, WEIR__LOST_CHOICES, "new",                               \
+            "a key whose site is lost: call it new or seen, wait for the site, or stop"            \
+    }
+
+/* How a composition judges a batch. Locks and counters change with a test too. */
+typedef struct {
+    size_t (*judge)(weir_filter *filter, const weir_batch *batch, bool offering,
+                    uint64_t *verdicts);
+    bool (*needs_lost)(const weir_filter *filter,
+                       const weir_batch *batch); /* a site that is lost */
+} weir__nest_judge;
+
 typedef struct {
     size_t count;
+    weir__on_lost on_lost;
+    const weir__nest_judge *judge;
     weir_allocator allocator;  /* the composition's */
     weir__site *sites;         /* one for each part; NULL until made */
     weir__site_counts *counts; /* of each site */
@@ -39,15 +58,6 @@ typedef struct {
 } weir__nest;
 
 enum { WEIR__KEYS, WEIR__MESSAGES, WEIR__BYTES, WEIR__TRAFFIC_WORDS };
-
-/* What happens to a key whose site is lost. */
-typedef enum { WEIR__LOST_NEW, WEIR__LOST_SEEN, WEIR__LOST_WAIT, WEIR__LOST_STOP } weir__on_lost;
-#define WEIR__LOST_CHOICES "new|seen|wait|stop"
-#define WEIR__LOST_OPTION                                                                          \
-    {                                                                                              \
-        "on-lost", WEIR_OPT_CHOICE, 0, 0, WEIR__LOST_CHOICES, "new",                               \
-            "a key whose site is lost: call it new or seen, wait for the site, or stop"            \
-    }
 
 /* Settle memory and fpr between the composition and the spec of its parts (each
  * may be given in either place, not in both), map the cells and make the parts.
@@ -77,15 +87,18 @@ weir_status weir__nest_merge(weir_filter *into, const weir_filter *from, weir_er
 weir_status weir__nest_check(const weir_filter *filter, weir_error *err);
 void weir__nest_pack(const weir_filter *filter, uint64_t at, uint8_t *bytes, size_t length);
 void weir__nest_clear(weir_filter *filter);
+void weir__nest_start(
+    weir_filter *filter); /* does nothing: the parts started when they were made */
+size_t weir__nest_offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts);
+size_t weir__nest_test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts);
 
-/* Sites are lost and found by who writes at the gate. A batch that must find all of its
- * sites or be refused (on-lost=stop) passes as a reader, all of it; nobody waits for a
- * site meanwhile. */
+/* A site is lost and found under the gate's write lock. With on-lost=stop a batch holds the read
+ * lock from the look for lost sites to its last verdict, so that no site is lost in between. */
 
 /* Offer or test at a site and count it. With on-lost=wait the answer is never that
  * there is none. */
 weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch, bool offering,
-                            bool waiting, weir__on_lost on_lost, uint64_t *verdicts, size_t *seen);
+                            bool waiting, uint64_t *verdicts, size_t *seen);
 
 void weir__describe_site(weir__site *site, const weir__site_counts *counts, weir_site_info *info);
 void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info);
@@ -104,6 +117,13 @@ static inline void weir__pause(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
+}
+
+/* Is a site of the composition lost? Cheap: asked before each key of a batch is looked at. */
+static inline bool weir__any_lost(const weir__site *sites, size_t count) {
+    bool lost = false;
+    for (size_t i = 0; i < count; i++) lost |= weir__site_lost(&sites[i]);
+    return lost;
 }
 
 static inline void weir__count_site(weir__site_counts *counts, uint64_t asked, uint64_t seen) {

@@ -57,7 +57,6 @@ typedef struct {
     size_t first[LEVELS_MOST + 1]; /* first node of each level */
     unsigned down;
     bool dense, tests_first, letter;
-    weir__on_lost on_lost;
     weir__key_locks *locks;
 } tree_filter;
 
@@ -92,8 +91,7 @@ static node_answer ask_node(tree_filter *f, size_t node, traveller *t, bool offe
     size_t seen;
     weir_batch one = {
         .count = 1, .hashes = &t->hash, .times = t->time, .importances = t->importance};
-    if (weir__nest_ask(&f->nest, node, &one, offering, true, f->on_lost, &verdict, &seen) !=
-        WEIR__ANSWER)
+    if (weir__nest_ask(&f->nest, node, &one, offering, true, &verdict, &seen) != WEIR__ANSWER)
         return NODE_LOST;
     return seen ? NODE_SEEN : NODE_NEW;
 }
@@ -120,7 +118,7 @@ static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_
     for (size_t level = f->levels - 1;; level--) {
         node_answer a = ask_node(f, node, t, setting);
         *stopped = node;
-        if (a == NODE_LOST && f->on_lost == WEIR__LOST_SEEN) return true;
+        if (a == NODE_LOST && f->nest.on_lost == WEIR__LOST_SEEN) return true;
         if (a == NODE_SEEN && confirmed_below(f, node, level, came_from, t)) return true;
         if (a == NODE_SEEN && f->letter) return false;
         if (level == 0) return false;
@@ -147,23 +145,22 @@ static bool judge(tree_filter *f, size_t leaf, bool offering, traveller *t) {
     return false;
 }
 
-/* With on-lost=stop: whether every node that the batch may need is there. Doubt asks
- * anywhere. */
-static bool all_there(const tree_filter *f, const weir_batch *batch) {
-    bool any = false;
-    for (size_t i = 0; i < f->nest.count; i++) any |= weir__site_lost(&f->nest.sites[i]);
-    if (!any) return true;
-    if (f->down) return false;
+/* With down=, which asks the nodes below a hit, a key may need any node. */
+static bool needs_lost(const weir_filter *filter, const weir_batch *batch) {
+    const tree_filter *f = (const tree_filter *)filter;
+    if (!weir__any_lost(f->nest.sites, f->nest.count)) return false;
+    if (f->down) return true;
     for (size_t i = 0; i < batch->count; i++)
         for (size_t node = leaf_of(f, batch, i);; node = parent_of(f, node)) {
-            if (weir__site_lost(&f->nest.sites[node])) return false;
+            if (weir__site_lost(&f->nest.sites[node])) return true;
             if (node == 0) break;
         }
-    return true;
+    return false;
 }
 
-static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offering,
-                           uint64_t *verdicts) {
+static size_t judge_batch(weir_filter *filter, const weir_batch *batch, bool offering,
+                          uint64_t *verdicts) {
+    tree_filter *f = (tree_filter *)filter;
     size_t seen = 0;
     for (size_t i = 0; i < batch->count; i++) {
         traveller t = {.hash = batch->hashes[i]};
@@ -179,14 +176,7 @@ static size_t pass_through(tree_filter *f, const weir_batch *batch, bool offerin
     return seen;
 }
 
-static size_t judge_batch(tree_filter *f, const weir_batch *batch, bool offering,
-                          uint64_t *verdicts) {
-    if (f->on_lost != WEIR__LOST_STOP) return pass_through(f, batch, offering, verdicts);
-    pthread_rwlock_rdlock(&f->nest.gate);
-    size_t seen = all_there(f, batch) ? pass_through(f, batch, offering, verdicts) : WEIR_STOPPED;
-    pthread_rwlock_unlock(&f->nest.gate);
-    return seen;
-}
+static const weir__nest_judge judging = {judge_batch, needs_lost};
 
 /* --- making ------------------------------------------------------ */
 
@@ -214,7 +204,8 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     f->dense = weir__opt_whole(filter, OPT_MODE) == 0;
     f->down = (unsigned)weir__opt_whole(filter, OPT_DOWN);
     f->letter = weir__opt_whole(filter, OPT_RULE) == 1;
-    f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    f->nest.on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    f->nest.judge = &judging;
     if (f->down >= f->levels)
         return weir__opt_fail(filter, OPT_DOWN, err,
                               "down=%u is below the leaves; the levels go from 0 to %zu", f->down,
@@ -230,18 +221,9 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     return f->locks ? WEIR_OK : weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
 }
 
-static void start(weir_filter *filter) { (void)filter; }
-
 /* --- the table --------------------------------------------------- */
 
 #define SELF(filter) ((tree_filter *)(uintptr_t)(filter))
-
-static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return judge_batch(SELF(filter), batch, true, verdicts);
-}
-static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return judge_batch(SELF(filter), batch, false, verdicts);
-}
 
 /* The chance that a new key is taken for seen at a node of a level, on average over
  * the keys that came by. */
@@ -344,9 +326,9 @@ const weir__filter_class weir__tree_class = {
              .options = options},
     .size = sizeof(tree_filter),
     .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
+    .start = weir__nest_start,
+    .offer = weir__nest_offer,
+    .test = weir__nest_test,
     .info = info,
     .details = details,
     .merge = weir__nest_merge,

@@ -47,7 +47,6 @@ typedef struct {
     size_t slices;
     double place_bytes; /* of a place in a message */
     bool pipeline, at_once, letter;
-    weir__on_lost on_lost;
     weir__site *sites;         /* of each slice: a range of the whole */
     weir__site_counts *counts; /* of each slice */
     weir__key_locks *locks;
@@ -182,15 +181,10 @@ static bool judge_when_there(vertical_filter *f, inquiry *q, const weir_batch *b
     }
 }
 
-static bool any_lost(const vertical_filter *f) {
-    for (size_t i = 0; i < f->slices; i++)
-        if (is_lost(f, i)) return true;
-    return false;
-}
-
-static bool needs_lost(const vertical_filter *f, const weir_batch *batch) {
+static bool needs_lost(const weir_filter *filter, const weir_batch *batch) {
+    const vertical_filter *f = (const vertical_filter *)filter;
     uint64_t places[K_MOST];
-    if (!any_lost(f)) return false;
+    if (!weir__any_lost(f->sites, f->slices)) return false;
     for (size_t i = 0; i < batch->count; i++) {
         f->places->find(f->whole, batch->hashes[i], places);
         for (unsigned j = 0; j < f->k; j++)
@@ -199,8 +193,9 @@ static bool needs_lost(const vertical_filter *f, const weir_batch *batch) {
     return false;
 }
 
-static size_t pass_through(vertical_filter *f, const weir_batch *batch, bool offering,
-                           uint64_t *verdicts) {
+static size_t judge_batch(weir_filter *filter, const weir_batch *batch, bool offering,
+                          uint64_t *verdicts) {
+    vertical_filter *f = (vertical_filter *)filter;
     uint64_t places[CHUNK * K_MOST];
     weir__site_counts counts[SLICES_MOST];
     inquiry q = {.counts = counts};
@@ -212,7 +207,7 @@ static size_t pass_through(vertical_filter *f, const weir_batch *batch, bool off
             f->places->find(f->whole, batch->hashes[at + i], places + i * f->k);
         for (size_t i = 0; i < n; i++) {
             start_inquiry(&q, places + i * f->k);
-            bool is_seen = f->on_lost == WEIR__LOST_WAIT
+            bool is_seen = f->nest.on_lost == WEIR__LOST_WAIT
                                ? judge_when_there(f, &q, batch, at + i, offering)
                                : judge_alone(f, &q, batch, at + i, offering);
             weir__mark_seen(verdicts, at + i, is_seen);
@@ -223,14 +218,7 @@ static size_t pass_through(vertical_filter *f, const weir_batch *batch, bool off
     return seen;
 }
 
-static size_t judge_batch(vertical_filter *f, const weir_batch *batch, bool offering,
-                          uint64_t *verdicts) {
-    if (f->on_lost != WEIR__LOST_STOP) return pass_through(f, batch, offering, verdicts);
-    pthread_rwlock_rdlock(&f->nest.gate);
-    size_t seen = needs_lost(f, batch) ? WEIR_STOPPED : pass_through(f, batch, offering, verdicts);
-    pthread_rwlock_unlock(&f->nest.gate);
-    return seen;
-}
+static const weir__nest_judge judging = {judge_batch, needs_lost};
 
 /* --- making ------------------------------------------------------ */
 
@@ -262,7 +250,7 @@ static weir_status check_part(vertical_filter *f, weir_error *err) {
 static weir_status settle_live(vertical_filter *f, weir_error *err) {
     uint64_t live = weir__opt_whole(&f->base, OPT_LIVE);
     if (!weir__opt_given(&f->base, OPT_LIVE)) {
-        f->live = f->on_lost == WEIR__LOST_SEEN ? 0 : f->k;
+        f->live = f->nest.on_lost == WEIR__LOST_SEEN ? 0 : f->k;
         return WEIR_OK;
     }
     if (live > f->k)
@@ -278,7 +266,8 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     f->pipeline = weir__opt_whole(filter, OPT_PROBE) == 1;
     f->at_once = weir__opt_whole(filter, OPT_PRIMITIVE) == 1;
     f->letter = weir__opt_whole(filter, OPT_RULE) == 1;
-    f->on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    f->nest.on_lost = (weir__on_lost)weir__opt_whole(filter, OPT_LOST);
+    f->nest.judge = &judging;
     f->nest.by_places = true;
     weir_status status = weir__nest_make(&f->nest, filter, 1, OPT_OF, -1, 1, 2 * f->slices, err);
     if (status != WEIR_OK) return status;
@@ -291,18 +280,10 @@ static weir_status create(weir_filter *filter, weir_error *err) {
     return status == WEIR_OK ? settle_live(f, err) : status;
 }
 
-static void start(weir_filter *filter) { (void)filter; }
-
 /* --- the table --------------------------------------------------- */
 
 #define SELF(filter) ((vertical_filter *)(uintptr_t)(filter))
 
-static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return judge_batch(SELF(filter), batch, true, verdicts);
-}
-static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts) {
-    return judge_batch(SELF(filter), batch, false, verdicts);
-}
 static size_t site_count(const weir_filter *filter) { return SELF(filter)->slices; }
 
 static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
@@ -396,9 +377,9 @@ const weir__filter_class weir__vertical_class = {
              .options = options},
     .size = sizeof(vertical_filter),
     .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
+    .start = weir__nest_start,
+    .offer = weir__nest_offer,
+    .test = weir__nest_test,
     .info = weir__nest_info,
     .details = details,
     .merge = merge,

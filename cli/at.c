@@ -106,10 +106,13 @@ static bool stop(void *context) {
 /* The filter that is there must be the one that is asked for. */
 static int check_spec(const weir_remote *remote, const char *url, const char *spec,
                       bool kind_given) {
-    char there[SPEC_SIZE], difference[256];
+    char there[SPEC_SIZE];
+    weir_error difference;
     if (!weir_remote_spec(remote, there, sizeof there)) return EXIT_DONE;
-    if (spec_fits(spec, kind_given, there, difference, sizeof difference)) return EXIT_DONE;
-    return cli_error("'%s' holds %s; use the same options or another name", url, difference);
+    if (weir_spec_fits(spec_asked(spec, kind_given), there, &difference) == WEIR_OK)
+        return EXIT_DONE;
+    return cli_error("'%s' holds %s; use the same options or another name", url,
+                     difference.message);
 }
 
 int at_begin(weir_remote **remote, at_settings *at, const char *spec, bool kind_given) {
@@ -172,7 +175,7 @@ void at_report_text(FILE *out, const weir_remote *remote) {
     char spec[SPEC_SIZE] = "", shown[SPEC_SIZE] = "", a[32], b[32], c[32];
     weir_remote_get_stats(remote, &s);
     weir_remote_spec(remote, spec, sizeof spec);
-    spec_pretty(shown, spec);
+    weir_spec_pretty(spec, shown, sizeof shown);
     fprintf(out, "filter           %s\n", shown);
     fprintf(out, "servers          %zu slices on %zu masters; load even to %.3f (Jain)\n", s.slices,
             s.masters, s.fairness);
@@ -223,7 +226,7 @@ void at_report_json(FILE *out, const weir_remote *remote) {
 static void inspect_text(const char *spec, const char *url, const weir_remote_slice *slices,
                          size_t count) {
     char shown[SPEC_SIZE] = "", a[32], b[32];
-    spec_pretty(shown, spec);
+    weir_spec_pretty(spec, shown, sizeof shown);
     printf("%s\nfilter           %s\n%-32s %-22s %10s %10s %7s\n", url, shown, "slice", "server",
            "offered", "seen", "fill");
     for (size_t i = 0; i < count; i++) {

@@ -414,7 +414,7 @@ static int check_past(const count_settings *s) {
                          "--quantiles and --sample use --window");
     if (span && s->join) return cli_error("--join goes with whole streams, not with a window");
     if (span && s->exact) return cli_error("--exact goes with whole streams, not with a window");
-    if (s->from.in.time_field && (!span || !spec_is_duration(span)))
+    if (s->from.in.time_field && (!span || !value_is_duration(span)))
         return cli_error("--time goes with a --window or --decay that is a duration, such as 1h");
     return EXIT_DONE;
 }

@@ -193,7 +193,7 @@ static void pairs_text(const weir_pairs *pairs) {
     char spec[SPEC_SIZE], pretty[SPEC_SIZE], a[32], b[32];
     weir_pairs_get_info(pairs, &info);
     weir_pairs_spec(pairs, spec, sizeof spec);
-    spec_pretty(pretty, spec);
+    weir_spec_pretty(spec, pretty, sizeof pretty);
     printf("  %-15s %s\n", "spec", pretty);
     printf("  %-15s %llu\n", "records", (unsigned long long)info.records);
     printf("  %-15s pairs that agree in %u or more of %u values\n", "counts", info.threshold,

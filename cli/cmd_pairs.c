@@ -547,7 +547,7 @@ static void resolve_asked(pairs_settings *s, const pairs_words *w) {
     char value[64];
     size_t used = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].given && spec_get(s->spec, all[i].name, value, sizeof value))
+        if (all[i].given && weir_spec_get(s->spec, all[i].name, value, sizeof value))
             used += (size_t)snprintf(s->asked + used, sizeof s->asked - used, "%s%s=%s",
                                      used ? "," : "pairs:", all[i].name, value);
 }

@@ -15,6 +15,7 @@
 #include "count.h"
 #include "plot.h"
 #include "report.h"
+#include "values.h"
 
 static const char *const names[ANSWERS] = {"top",   "above",  "query",   "distinct", "self_join",
                                            "join",  "common", "range",   "quantile", "sample",
@@ -308,7 +309,7 @@ static void window_text(const count_report *r) {
     char a[48];
     if (!s->window) return;
     printf("%-18s %15s", "window", s->window);
-    if (spec_is_duration(s->window)) printf("   and up to a sixteenth of it more is counted\n");
+    if (value_is_duration(s->window)) printf("   and up to a sixteenth of it more is counted\n");
     else if (s->from.in.number_field) printf("   records and up to a sixteenth more are counted\n");
     else printf("   the last %s records are counted\n", number(a, r, r->total));
 }

@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "metrics.h"
 #include "stopping.h"
+#include "values.h"
 
 enum { FEEDERS_MOST = 4 };     /* threads that count */
 #define COPIES_MOST (4u << 20) /* bytes of sketches besides those asked for */
@@ -84,7 +85,7 @@ static engine_outcome save(void *context, bool complete) {
 /* Windows that go by the clock move on while nothing comes. */
 static void let_time_pass(counting *c) {
     const char *span = c->settings->window ? c->settings->window : c->settings->decay;
-    if (!span || c->settings->from.in.time_field || !spec_is_duration(span)) return;
+    if (!span || c->settings->from.in.time_field || !value_is_duration(span)) return;
     int64_t now = clock_now(CLOCK_REALTIME);
     count_set_advance(&c->set, now);
     size_t groups = c->groups ? count_groups_sort(c->groups) : 0;
@@ -166,7 +167,7 @@ static unsigned feeders_for(const counting *c) {
     const char *span = s->window ? s->window : s->decay;
     unsigned threads = s->from.in.threads < FEEDERS_MOST ? s->from.in.threads : FEEDERS_MOST;
     uint64_t more = COPIES_MOST / (count_set_memory(&c->set) + 1);
-    bool by_records = span && !spec_is_duration(span);
+    bool by_records = span && !value_is_duration(span);
     if (by_records || s->conservative || s->sketch_count || s->exact) return 1;
     return threads < more + 1 ? threads : (unsigned)more + 1;
 }

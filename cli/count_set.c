@@ -30,7 +30,7 @@ static const char *const part_names[PARTS] = {"keys",   "signed",    "distinct",
 static int put(char spec[SPEC_SIZE], const char *flag, const char *name, const char *value) {
     char own[SPEC_SIZE];
     if (!value || !*spec) return EXIT_DONE;
-    if (spec_get(spec, name, own, sizeof own)) {
+    if (weir_spec_get(spec, name, own, sizeof own)) {
         if (!strcmp(own, value)) return EXIT_DONE;
         return cli_error("%s %s and %s=%s in --sketch '%s' disagree; give it once", flag, value,
                          name, own, spec);
@@ -191,7 +191,7 @@ static const char *usual_memory(const count_settings *s, count_part part) {
 static int put_usual_memory(char *spec, const count_settings *s, count_part part) {
     char own[SPEC_SIZE];
     bool sized = s->memory || s->error || s->sketch_count || (s->window && !s->group);
-    if (sized || spec_get(spec, "memory", own, sizeof own)) return EXIT_DONE;
+    if (sized || weir_spec_get(spec, "memory", own, sizeof own)) return EXIT_DONE;
     return put(spec, "--memory", "memory", usual_memory(s, part));
 }
 
@@ -232,7 +232,7 @@ static int finish_spec(char *spec, const count_settings *s, count_part part, boo
     if (code == EXIT_DONE && part == PART_KEYS && s->conservative)
         code = put(spec, "--estimator", "update", "conservative");
     if (code == EXIT_DONE && weighs && has_counter(spec) &&
-        !spec_get(spec, "counter", own, sizeof own))
+        !weir_spec_get(spec, "counter", own, sizeof own))
         code = put(spec, "--weight", "counter", s->conservative ? "64" : "real");
     if (code == EXIT_DONE && (part == PART_KEYS || part == PART_SIGNED))
         code = put(spec, "--decay", "decay", s->decay);
@@ -282,7 +282,7 @@ static int check_memory(const count_specs *specs, const count_settings *s) {
         return EXIT_DONE;
     for (int i = 0; i < PARTS; i++) {
         char own[SPEC_SIZE];
-        if (!*specs->of[i] || !spec_get(specs->of[i], "memory", own, sizeof own) ||
+        if (!*specs->of[i] || !weir_spec_get(specs->of[i], "memory", own, sizeof own) ||
             can_be_made(specs->of[i]))
             continue;
         for (uint64_t more = 64; more <= (uint64_t)1 << 36; more *= 2) {
@@ -320,7 +320,7 @@ int count_set_make(count_set *set, const count_specs *specs) {
         if (!*specs->of[i]) continue;
         strcpy(spec, specs->of[i]);
         int code = EXIT_DONE;
-        if (*seed && !spec_get(spec, "seed", own, sizeof own))
+        if (*seed && !weir_spec_get(spec, "seed", own, sizeof own))
             code = put(spec, "--seed", "seed", seed);
         if (code == EXIT_DONE) code = make_one(&set->part[i], spec);
         if (code != EXIT_DONE) return code;

@@ -357,14 +357,14 @@ static int begin_audit(dedup *d) {
 /* The saved filter must be the one that is asked for. */
 static int check_filter(const dedup *d) {
     const dedup_settings *s = d->settings;
-    char difference[256];
+    weir_error difference;
     char *spec = report_spec(d->filter);
     if (!spec) return cli_error("out of memory");
-    bool fits = spec_fits(s->spec, s->filter != NULL, spec, difference, sizeof difference);
+    bool fits = weir_spec_fits(spec_asked(s->spec, s->filter), spec, &difference) == WEIR_OK;
     free(spec);
     if (fits) return EXIT_DONE;
     return cli_error("the state file '%s' holds %s; use the same options or another state file",
-                     s->state, difference);
+                     s->state, difference.message);
 }
 
 static int use_note(dedup *d, const weir_snapshot *snapshot) {

@@ -16,7 +16,7 @@
 
 static void warn_over_capacity(const dedup_watch *w, const weir_filter_info *info) {
     char now[32], capacity[32];
-    bool planned = !spec_get(w->settings->spec, "capacity", capacity, sizeof capacity);
+    bool planned = !weir_spec_get(w->settings->spec, "capacity", capacity, sizeof capacity);
     cli_warn("more keys came than the filter was made for: new records are now lost at a rate "
              "of %s; give it %s",
              weir_print_rate(now, info->fpr_now), planned ? "more --memory" : "a higher capacity");

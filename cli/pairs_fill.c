@@ -298,7 +298,7 @@ static uint64_t asked_memory(const pairs_settings *s, size_t *length) {
     char given[64];
     uint64_t bytes = 256u << 20;
     *length = strlen(s->maker);
-    if (!spec_get(s->maker, "memory", given, sizeof given)) return bytes;
+    if (!weir_spec_get(s->maker, "memory", given, sizeof given)) return bytes;
     weir_parse_size(given, &bytes, NULL);
     *length -= strlen(",memory=") + strlen(given);
     return bytes;
@@ -478,11 +478,12 @@ void pairs_apply_note(pairs_settings *s, pairs_side *side) {
 /* The spec of a summary for another like it, which draws for itself and has its own memory. */
 static void adopt_spec(pairs_settings *s, const weir_pairs *pairs) {
     static const char *const own[] = {"draw", "memory"};
-    char saved[SPEC_SIZE], memory[64];
+    char saved[SPEC_SIZE], memory[64], dropped[64];
     weir_pairs_info info;
-    bool asked = spec_get(s->maker, "memory", memory, sizeof memory);
+    bool asked = weir_spec_get(s->maker, "memory", memory, sizeof memory);
     weir_pairs_spec(pairs, saved, sizeof saved);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) spec_drop(saved, own[i]);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        weir_spec_take(saved, own[i], dropped, sizeof dropped);
     snprintf(s->maker, sizeof s->maker, "%.900s%s%s", saved, asked ? ",memory=" : "",
              asked ? memory : "");
     weir_pairs_get_info(pairs, &info);
@@ -564,9 +565,9 @@ static int check_spec(const pairs_side *side, const pairs_settings *s, const cha
     char saved[SPEC_SIZE], asked[64], own[64], made[160];
     weir_pairs_spec(side->pairs, saved, sizeof saved);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (spec_get(s->asked, names[i], asked, sizeof asked) &&
-            spec_get(saved, names[i], own, sizeof own) &&
-            !spec_same_value("pairs", names[i], asked, own)) {
+        if (weir_spec_get(s->asked, names[i], asked, sizeof asked) &&
+            weir_spec_get(saved, names[i], own, sizeof own) &&
+            !weir_spec_same("pairs", names[i], asked, own)) {
             snprintf(made, sizeof made, "with %s=%s", names[i], own);
             return contradicts(path, made, asked);
         }

@@ -40,7 +40,7 @@ const char *report_fullness(const weir_filter_info *info) {
 
 void report_spec_line(FILE *out, const char *label, const weir_filter *filter) {
     char *spec = report_spec(filter), shown[SPEC_SIZE] = "";
-    if (spec) spec_pretty(shown, spec);
+    if (spec) weir_spec_pretty(spec, shown, sizeof shown);
     fprintf(out, "%s%s\n", label, shown);
     free(spec);
 }

@@ -73,9 +73,10 @@ int site_losses_check(const site_losses *losses, const weir_filter *filter) {
                              (unsigned long long)losses->list[i].site, sites - 1);
     char *spec = report_spec(filter);
     if (!spec) return cli_error("out of memory");
-    bool waits = strstr(spec, "on-lost=wait") != NULL;
+    char on_lost[16] = "";
+    weir_spec_get(spec, "on-lost", on_lost, sizeof on_lost);
     free(spec);
-    if (waits)
+    if (!strcmp(on_lost, "wait"))
         return cli_error("--lose: with on-lost=wait the run would wait for ever for a site that "
                          "comes back by the records that go on; take on-lost=new, seen or stop");
     return EXIT_DONE;

@@ -53,10 +53,14 @@ int value_span(const char *flag, const char *text, int64_t low, int64_t *value) 
                      weir_print_duration(least, low));
 }
 
+bool value_is_duration(const char *text) {
+    return *text && strchr("dhms", text[strlen(text) - 1]) != NULL;
+}
+
 int value_window(const char *flag, const char *text, int64_t least, int64_t *value, bool *is_time) {
     uint64_t records;
     weir_error err;
-    *is_time = spec_is_duration(text);
+    *is_time = value_is_duration(text);
     if (*is_time) return value_span(flag, text, least, value);
     if (weir_parse_count(text, &records, &err) != WEIR_OK)
         return cli_error("%s: '%s' is neither a number of records such as 10M nor a time such as "

@@ -15,6 +15,9 @@ int value_seed(const char *flag, const char *text, uint64_t *value);
 int value_rate(const char *flag, const char *text, double *value); /* between 0 and 1 */
 int value_span(const char *flag, const char *text, int64_t low, int64_t *value);
 
+/* Of a window: 10m is ten minutes, 10M ten million records. */
+bool value_is_duration(const char *text);
+
 /* A duration of at least `least` nanoseconds, or a number of records. */
 int value_window(const char *flag, const char *text, int64_t least, int64_t *value, bool *is_time);
 

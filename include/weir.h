@@ -37,7 +37,8 @@
  *   5. Audit                        the errors that really happen, measured on a sample
  *   6. Snapshots of several parts   filters, audits and notes in one file
  *   7. The tables of filters        names, options and advice, for help texts
- *   8. Numbers with units           parse and print 64M, 0.1%, 1h30m
+ *   8. Specs as text                read an option, compare two, print one for people
+ *   9. Numbers with units           parse and print 64M, 0.1%, 1h30m
  *
  * The rest of the library has headers of its own, which include this one:
  *
@@ -506,7 +507,39 @@ WEIR_API const weir_kind *weir_filter_kind(size_t i);
 WEIR_API const weir_option *weir_common_options(void);
 
 /* ------------------------------------------------------------------------
- * 8. Numbers with units
+ * 8. Specs as text
+ * ------------------------------------------------------------------------ */
+
+/* These read specs of filters, as typed or as weir_filter_spec() prints them, and of summaries of
+ * pairs. They cost no more than to scan the text; none makes an object. */
+
+/* The table entry of an option of a kind, common options included; NULL if there is no such kind
+ * (of filters, or "pairs") or option. */
+WEIR_API const weir_option *weir_spec_option(const char *kind, const char *option);
+
+/* The value of an option as the text has it: at most `size` bytes with the NUL, cut if longer.
+ * False, and *value as it was, if the spec does not name the option itself; one that stands in the
+ * parentheses of another is not found. */
+WEIR_API bool weir_spec_get(const char *spec, const char *option, char *value, size_t size);
+
+/* The same, and the option with its value is cut out of `spec`. */
+WEIR_API bool weir_spec_take(char *spec, const char *option, char *value, size_t size);
+
+/* True if two values of an option mean the same: 64M and 65536K. */
+WEIR_API bool weir_spec_same(const char *kind, const char *option, const char *a, const char *b);
+
+/* Does a filter with the full spec `spec` fit what was asked for? Only options that `asked` names
+ * count; without a name (":memory=64M" or "") any kind fits. Else WEIR_ERR_MISMATCH, and the
+ * message is the first difference as a noun: "a filter with memory=64M, not 32M". */
+WEIR_API weir_status weir_spec_fits(const char *asked, const char *spec, weir_error *err);
+
+/* A spec as a person would write it: memory=64M for memory=67108864. It makes the same filter.
+ * Writes at most `size` bytes, the NUL included; returns the length of the whole text, as
+ * snprintf() does. */
+WEIR_API size_t weir_spec_pretty(const char *spec, char *buffer, size_t size);
+
+/* ------------------------------------------------------------------------
+ * 9. Numbers with units
  * ------------------------------------------------------------------------ */
 
 /* One place parses and prints them, for specs, options and reports alike. The

@@ -113,19 +113,10 @@ static void put_detail(void *context, const char *name, const char *value, const
 }
 
 double spec_number(const weir_value *value, const char *name) {
-    char spec[SPEC_SIZE];
+    char spec[SPEC_SIZE], number[64] = "0";
     value_spec(value, spec, sizeof spec);
-    for (char *at = spec; (at = strstr(at, name)); at++)
-        if (at > spec && (at[-1] == ':' || at[-1] == ',') && at[strlen(name)] == '=')
-            return atof(at + strlen(name) + 1);
-    return 0;
-}
-
-/* The option hash= of a resolved spec. */
-static const char *hash_of(const char *spec, char *buffer, size_t size) {
-    const char *at = strstr(spec, "hash=");
-    snprintf(buffer, size, "%.*s", at ? (int)strcspn(at + 5, ",)") : 0, at ? at + 5 : "");
-    return buffer;
+    weir_spec_get(spec, name, number, sizeof number);
+    return atof(number);
 }
 
 static void put_common(info_writer *w, const weir_value *value, const char *name, uint64_t seed) {
@@ -136,7 +127,8 @@ static void put_common(info_writer *w, const weir_value *value, const char *name
     put_text(w, "name", name);
     put_text(w, "spec", spec);
     put_whole(w, "seed", seed);
-    put_text(w, "hash", hash_of(spec, hash, sizeof hash));
+    if (!weir_spec_get(spec, "hash", hash, sizeof hash)) *hash = 0;
+    put_text(w, "hash", hash);
     put_whole(w, "hash_version", WEIR_HASH_VERSION);
     put_text(w, "epoch", epoch);
 }

@@ -42,8 +42,8 @@ static bool bloom_memory(double rate, double capacity, uint64_t *bytes, weir_err
 }
 
 static bool has_option(const char *spec, const char *name) {
-    const char *at = strstr(spec, name);
-    return at && (at[-1] == ':' || at[-1] == ',');
+    char value[64];
+    return weir_spec_get(spec, name, value, sizeof value);
 }
 
 /* The setting, with what was asked for where it leaves that open. */
@@ -51,8 +51,8 @@ static bool spec_from_setting(const bf_options *o, char *spec, size_t size, weir
     uint64_t bytes;
     char fpr[48] = "", memory[48] = "";
     const char *base = config.bf_spec;
-    if (!has_option(base, "fpr=")) snprintf(fpr, sizeof fpr, ",fpr=%.17g", o->rate);
-    if (!has_option(base, "memory=")) {
+    if (!has_option(base, "fpr")) snprintf(fpr, sizeof fpr, ",fpr=%.17g", o->rate);
+    if (!has_option(base, "memory")) {
         if (!bloom_memory(o->rate, (double)o->capacity, &bytes, err)) return false;
         snprintf(memory, sizeof memory, ",memory=%" PRIu64, bytes < 4096 ? 4096 : bytes);
     }

@@ -243,10 +243,10 @@ static weir_status make_leaf(weir_remote *r, weir_error *err) {
         return wire_fail(err, WEIR_ERR_UNSUPPORTED,
                          "--local-memory does not go with a window: what is forgotten on the "
                          "servers would still be known here");
-    const char *hash = strstr(r->slice_spec, "hash=");
-    snprintf(spec, sizeof spec, "recent:memory=%" PRIu64 ",fpr=%.9g,seed=%" PRIu64 ",%.*s",
-             r->options.local_memory, info.fpr_bound / LEAF_SHARE, info.seed,
-             hash ? (int)strcspn(hash, ",)") : 9, hash ? hash : "hash=xxh3");
+    char hash[32] = "xxh3";
+    weir_spec_get(r->slice_spec, "hash", hash, sizeof hash);
+    snprintf(spec, sizeof spec, "recent:memory=%" PRIu64 ",fpr=%.9g,seed=%" PRIu64 ",hash=%s",
+             r->options.local_memory, info.fpr_bound / LEAF_SHARE, info.seed, hash);
     return weir_filter_new(&r->leaf, spec, err);
 }
 

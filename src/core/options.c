@@ -105,7 +105,7 @@ static weir_status read_choice(spec_reader *r, const weir_option *o, const char 
     return weir__unknown(r->err, offset, o->name, text, o->choices);
 }
 
-static bool has_time_unit(const char *text) {
+bool weir__has_time_unit(const char *text) {
     return *text && strchr("dhms", text[strlen(text) - 1]) != NULL;
 }
 
@@ -113,7 +113,7 @@ static weir_status read_whole(const weir_option *o, const char *text, weir__valu
                               weir_error *err) {
     weir_status status;
     int64_t nanoseconds;
-    value->is_time = o->type == WEIR_OPT_SPAN && has_time_unit(text);
+    value->is_time = o->type == WEIR_OPT_SPAN && weir__has_time_unit(text);
     if (o->type == WEIR_OPT_SIZE) return weir_parse_size(text, &value->whole, err);
     if (!value->is_time) return weir_parse_count(text, &value->whole, err);
     status = weir_parse_duration(text, &nanoseconds, err);
@@ -128,7 +128,7 @@ static weir_status not_a_number(spec_reader *r, const weir_option *o, const char
     if (!r->err) return status;
     memcpy(reason, r->err->message, sizeof reason);
     offset += r->err->offset;
-    if (o->type == WEIR_OPT_SPAN && !has_time_unit(text))
+    if (o->type == WEIR_OPT_SPAN && !weir__has_time_unit(text))
         return weir__fail(r->err, status, offset,
                           "%s: '%.40s' is neither a number of records such as 10M nor a time such "
                           "as 10m",
@@ -216,21 +216,32 @@ static char *end_of_word(char *at) {
     return depth ? NULL : at;
 }
 
-bool weir__spec_take(char *spec, const char *option, char *value, size_t size) {
+/* The word of an option in a spec, and its end; NULL if it is not there. */
+static char *find_word(const char *spec, const char *option, char **end) {
     size_t length = strlen(option);
-    for (char *at = strchr(spec, ':'); at && *at;) {
-        char *word = at + 1, *end = end_of_word(word);
-        if (!end) return false;
-        if (strncmp(word, option, length) == 0 && word[length] == '=') {
-            char *from = word + length + 1;
-            snprintf(value, size, "%.*s", (int)(end - from), from);
-            if (*end) memmove(word, end + 1, strlen(end + 1) + 1);
-            else *at = 0;
-            return true;
-        }
-        at = end;
+    for (char *at = strchr(spec, ':'); at && *at; at = *end) {
+        *end = end_of_word(at + 1);
+        if (!*end) return NULL;
+        if (strncmp(at + 1, option, length) == 0 && at[1 + length] == '=') return at + 1;
     }
-    return false;
+    return NULL;
+}
+
+bool weir_spec_get(const char *spec, const char *option, char *value, size_t size) {
+    char *end, *word = find_word(spec, option, &end);
+    if (!word) return false;
+    word += strlen(option) + 1;
+    snprintf(value, size, "%.*s", (int)(end - word), word);
+    return true;
+}
+
+bool weir_spec_take(char *spec, const char *option, char *value, size_t size) {
+    char *end, *word = find_word(spec, option, &end);
+    if (!word) return false;
+    weir_spec_get(spec, option, value, size);
+    if (*end) memmove(word, end + 1, strlen(end + 1) + 1);
+    else word[-1] = 0; /* the last one goes with the comma or colon before it */
+    return true;
 }
 
 /* Defaults first, so that what the spec says stands over them; `given` stays

@@ -51,8 +51,8 @@ const weir_option *weir__table_at(const weir__tables *tables, size_t place);
 /* The name that a spec begins with. */
 weir_status weir__spec_name(const char *spec, char name[WEIR__NAME_SIZE], weir_error *err);
 
-/* Cut `option=value` out of a spec; false if it is not there. */
-bool weir__spec_take(char *spec, const char *option, char *value, size_t size);
+/* Of a SPAN: 10m is ten minutes, 10M ten million records. */
+bool weir__has_time_unit(const char *text);
 
 /* "unknown WHAT 'WORD'", with the nearest of `names` ("a|b|c") or all of them. */
 weir_status weir__unknown(weir_error *err, int64_t offset, const char *what, const char *word,

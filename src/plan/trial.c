@@ -134,10 +134,10 @@ static void load(weir_filter *filter, size_t keys) {
 
 /* Filters name the number of their places "k" in their spec; others look at one. */
 static unsigned find_positions(const weir_filter *filter) {
-    char spec[1024];
+    char spec[1024], k[32] = "1";
     weir_filter_spec(filter, spec, sizeof spec);
-    const char *k = strstr(spec, ",k=");
-    return k ? (unsigned)strtoul(k + 3, NULL, 10) : 1;
+    weir_spec_get(spec, "k", k, sizeof k);
+    return (unsigned)strtoul(k, NULL, 10);
 }
 
 /* The formulas are about cells for each key, so those of a smaller filter serve, on a

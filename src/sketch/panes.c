@@ -58,6 +58,11 @@ static uint64_t panes_of(const weir_sketch *s) {
     return (weir__sk_whole(s, OPT_LENGTH) + span - 1) / span;
 }
 
+static bool names(const char *spec, const char *option) {
+    char value[WEIR__SPEC_MAX];
+    return weir_spec_get(spec, option, value, sizeof value);
+}
+
 /* The inner spec with the window's seed and hash and, if the inner size is open,
  * its share of the window's memory. */
 static weir_status inner_spec(const weir_sketch *s, char *out, size_t size, weir_error *err) {
@@ -67,11 +72,11 @@ static weir_status inner_spec(const weir_sketch *s, char *out, size_t size, weir
         return weir__fail(err, WEIR_ERR_SPEC, -1,
                           "a window needs of=(SPEC), such as of=(countmin:memory=1M)");
     size_t used = (size_t)snprintf(out, size, "%s%c", of, strchr(of, ':') ? ',' : ':');
-    if (!strstr(of, "seed=") && used < size)
+    if (!names(of, "seed") && used < size)
         used += (size_t)snprintf(out + used, size - used, "seed=%llu,hash=%s,",
                                  (unsigned long long)weir__sk_whole(s, WEIR__SK_SEED),
                                  hashes[weir__sk_whole(s, WEIR__SK_HASH)]);
-    bool sized = strstr(of, "memory=") || strstr(of, "width=") || strstr(of, "error=");
+    bool sized = names(of, "memory") || names(of, "width") || names(of, "error");
     if (weir__sk_given(s, WEIR__SK_MEMORY) && !sized && used < size) {
         uint64_t share = weir__sk_whole(s, WEIR__SK_MEMORY) / (panes_of(s) + 2);
         used += (size_t)snprintf(out + used, size - used, "memory=%llu,",

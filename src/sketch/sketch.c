@@ -437,7 +437,9 @@ static bool uses_time(const weir_sketch *s) {
     for (int i = 0; own[i].name; i++) {
         const weir__value *value = &s->values[WEIR__SK_OWN + i];
         if (own[i].type == WEIR_OPT_SPAN && value->whole && value->is_time) return true;
-        if (own[i].type == WEIR_OPT_SPEC && value->text && strstr(value->text, "decay="))
+        char decay[64];
+        if (own[i].type == WEIR_OPT_SPEC && value->text &&
+            weir_spec_get(value->text, "decay", decay, sizeof decay))
             return true;
     }
     return false;

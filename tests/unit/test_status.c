@@ -169,6 +169,7 @@ static void parsers(void **unused) {
     GIVES(WEIR_ERR_RANGE, weir_parse_integer, "1.5", 3, &number);
     GIVES(WEIR_ERR_RANGE, weir_parse_decimal, "x", 1, &real);
     GIVES(WEIR_ERR_RANGE, weir_cpu_choose, "abacus");
+    GIVES(WEIR_ERR_MISMATCH, weir_spec_fits, ":memory=1M", "recent:memory=2097152");
 }
 
 /* What filters and sketches are kept by. */

@@ -10,7 +10,6 @@
 
 #include "cli.h"
 #include "opts.h"
-#include "spec_text.h"
 
 enum { COUNT_EXAMPLE = 10000000 }; /* that which the parser of counts gives */
 

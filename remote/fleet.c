@@ -87,7 +87,9 @@ static uint16_t index_of(const fleet *f, const fleet_node *node) {
 }
 
 void fleet_assign(fleet *f, uint16_t slot, const fleet_node *node) {
-    f->slots[slot] = index_of(f, node);
+    uint16_t at = index_of(f, node);
+    f->changes += f->slots[slot] != at;
+    f->slots[slot] = at;
 }
 
 size_t fleet_primaries(const fleet *f) {
@@ -137,6 +139,7 @@ static bool take_map(fleet *f, const wire_reply *map, const char *asked) {
     for (size_t i = 0; i < f->node_count; i++) f->nodes[i]->primary = false;
     for (size_t i = 0; i < map->count; i++)
         if (!take_range(f, map->items[i], slots, asked)) return false;
+    f->changes += memcmp(f->slots, slots, sizeof slots) != 0;
     memcpy(f->slots, slots, sizeof slots);
     return true;
 }

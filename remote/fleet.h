@@ -32,6 +32,7 @@ typedef struct {
     int64_t reply_ms;            /* the most to wait for an answer */
     int64_t refreshed;           /* wire_now() of the last attempt */
     uint64_t refreshes;
+    uint64_t changes; /* of the map: slots that have gone to another node, or maps with such */
     weir_error why; /* of the last failure */
 } fleet;
 

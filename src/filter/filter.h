@@ -56,6 +56,7 @@ struct weir_filter {
     uint64_t cells_bytes; /* what the filter asked for */
     uint64_t lent_bytes;  /* the cells are so much of another filter's memory; 0: its own */
     bool windowed;        /* forgets by age; set by create() */
+    bool elsewhere;       /* it has sites on servers, which other processes use too */
     uint64_t offered, seen;
 };
 
@@ -76,6 +77,9 @@ typedef struct {
     void (*switch_off)(weir_filter *filter, uint64_t first, uint64_t end); /* alone */
     double (*share_on)(const weir_filter *filter, uint64_t first, uint64_t end);
     bool once; /* timers: only NEW keys switch them on, and one thread at a time uses them */
+    /* The instants from which on a place that is switched on is on, and which one that is switched
+     * on now would be given; NULL where there is no time. They rise with time. */
+    void (*instants)(const weir_filter *filter, uint64_t *oldest, uint64_t *newest);
 } weir__places;
 
 /* A filter that is spread over sites: what can be asked of it as a whole. */
@@ -84,6 +88,7 @@ typedef struct weir__spread {
     void (*site)(const weir_filter *filter, size_t i, weir_site_info *info);
     void (*set)(weir_filter *filter, size_t i, weir_site_state state);
     void (*traffic)(const weir_filter *filter, weir_traffic *traffic);
+    struct weir__site *(*place)(weir_filter *filter, size_t i); /* for who moves it elsewhere */
 } weir__spread;
 
 typedef struct weir__filter_class {

@@ -398,6 +398,10 @@ void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info) {
     weir__describe_site(&nest->sites[i], &nest->counts[i], info);
 }
 
+weir__site *weir__nest_place(weir_filter *filter, size_t i) {
+    return &weir__nest_of(filter)->sites[i];
+}
+
 void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state) {
     pthread_rwlock_wrlock(&nest->gate);
     nest->sites[i].kind->put(&nest->sites[i], state);

@@ -103,6 +103,7 @@ weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch,
 void weir__describe_site(weir__site *site, const weir__site_counts *counts, weir_site_info *info);
 void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info);
 void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state);
+weir__site *weir__nest_place(weir_filter *filter, size_t i);
 void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir_traffic *traffic);
 
 /* Wait until something that was lost is there again, and tell those who wait. */

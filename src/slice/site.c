@@ -64,23 +64,23 @@ void weir__site_own(weir__site *site) {
 /* --- a range of places ------------------------------------------- */
 
 static weir__answer range_test(weir__site *site, const uint64_t *places, size_t count,
-                               bool *all_on) {
+                               uint64_t *on) {
     const weir__places *of = site->filter->class->places;
     if (weir__site_lost(site)) return WEIR__NO_ANSWER;
-    *all_on = true;
-    for (size_t i = 0; i < count; i++) *all_on &= of->is_on(site->filter, places[i]);
+    *on = 0;
+    for (size_t i = 0; i < count; i++) *on |= (uint64_t)of->is_on(site->filter, places[i]) << i;
     return WEIR__ANSWER;
 }
 
 static weir__answer range_set(weir__site *site, const uint64_t *places, size_t count,
-                              bool *all_on) {
+                              uint64_t *on) {
     const weir__places *of = site->filter->class->places;
     if (weir__site_lost(site)) return WEIR__NO_ANSWER;
-    *all_on = true;
+    *on = 0;
     for (size_t i = 0; i < count; i++) {
-        bool on = of->is_on(site->filter, places[i]);
-        *all_on &= on;
-        if (!on || of->once) of->switch_on(site->filter, places[i]);
+        bool was_on = of->is_on(site->filter, places[i]);
+        *on |= (uint64_t)was_on << i;
+        if (!was_on || of->once) of->switch_on(site->filter, places[i]);
     }
     return WEIR__ANSWER;
 }

@@ -5,7 +5,7 @@
  * range of the places of one filter. It may be lost at any time: then it gives no
  * answer, and the composition knows what that means for a key.
  *
- * Here are the two kinds that stand in this process.
+ * Here are the two kinds that stand in this process. remote/live/ has two that stand on servers.
  */
 #ifndef WEIR_SLICE_SITE_H
 #define WEIR_SLICE_SITE_H
@@ -31,12 +31,16 @@ typedef struct {
     weir__answer (*test)(weir__site *site, const weir_batch *batch, bool waiting,
                          uint64_t *verdicts, size_t *seen);
 
-    /* Places of one key, all of this site; *all_on: whether all are on, or were. Timers
-     * that are set start again. */
+    /* Places of one key, at most 64 and all of this site; bit i of *on: place i is on, or was.
+     * Timers that are set start again. */
     weir__answer (*test_places)(weir__site *site, const uint64_t *places, size_t count,
-                                bool *all_on);
+                                uint64_t *on);
     weir__answer (*set_places)(weir__site *site, const uint64_t *places, size_t count,
-                               bool *all_on);
+                               uint64_t *on);
+
+    /* Optional: that same question follows. A site that is elsewhere is sent it now, so that several
+     * are asked at once; the answers are then taken in the order of the questions. */
+    void (*announce)(weir__site *site, const uint64_t *places, size_t count, bool setting);
 
     void (*describe)(weir__site *site, weir_site_info *info); /* alive, memory, fill */
     void (*put)(weir__site *site, weir_site_state state);
@@ -48,6 +52,7 @@ struct weir__site {
     pthread_mutex_t lock; /* of a filter of its own: held while that is used */
     atomic_bool lost;
     uint64_t first, end; /* of a range of places */
+    void *host;          /* of a site that is elsewhere: whatever its kind needs */
 };
 
 void weir__site_own(weir__site *site);

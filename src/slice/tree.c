@@ -23,6 +23,9 @@
  *            sparse and the single filter of the root's size agree on what is new
  *            (propositions 3 and 4; where a false positive stops a key at a leaf,
  *            the same bits would stop it at the root).
+ * Elsewhere  nodes on servers are used by other processes too. Two may find one key unknown at the
+ *            root and set it there: setting is test-and-set, so the second is told that the key is on
+ *            by now, and to it the key is SEEN.
  * Threads    any number may offer and test at once; a key's lock is held on its way
  *            (nest.h), a node's while it is asked
  * Cost       one filter call for each level passed, and twice that to set a new key
@@ -112,12 +115,14 @@ static bool confirmed_below(tree_filter *f, size_t node, size_t level, size_t ca
 /* --- the way of a key -------------------------------------------- */
 
 /* From its leaf up: SEEN at a node, if not in vain doubted, ends the way. *stopped is the
- * last node asked. */
-static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_t *stopped) {
+ * last node asked, *last what it said. */
+static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_t *stopped,
+                  node_answer *last) {
     size_t node = leaf, came_from = SIZE_MAX;
     for (size_t level = f->levels - 1;; level--) {
         node_answer a = ask_node(f, node, t, setting);
         *stopped = node;
+        *last = a;
         if (a == NODE_LOST && f->nest.on_lost == WEIR__LOST_SEEN) return true;
         if (a == NODE_SEEN && confirmed_below(f, node, level, came_from, t)) return true;
         if (a == NODE_SEEN && f->letter) return false;
@@ -127,22 +132,26 @@ static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_
     }
 }
 
-/* Set a new key on its way, from where it was decided down to the leaf. */
-static void set_way(tree_filter *f, size_t leaf, size_t top, traveller *t) {
+/* Set a new key on its way, from where it was decided down to the leaf. `said`: by the top when it was
+ * tested. False: another process has set it there meanwhile. */
+static bool set_way(tree_filter *f, size_t leaf, size_t top, node_answer said, traveller *t) {
     size_t way[LEVELS_MOST], n = 0;
     for (size_t node = leaf;; node = parent_of(f, node)) {
         way[n++] = node;
         if (node == top) break;
     }
+    node_answer now = ask_node(f, way[--n], t, true);
+    if (f->base.elsewhere && said == NODE_NEW && now == NODE_SEEN) return false;
     while (n) ask_node(f, way[--n], t, true);
+    return true;
 }
 
 static bool judge(tree_filter *f, size_t leaf, bool offering, traveller *t) {
     size_t top;
+    node_answer last;
     bool at_once = offering && f->dense && !f->tests_first;
-    if (go_up(f, leaf, at_once, t, &top)) return true;
-    if (offering && !at_once) set_way(f, leaf, top, t);
-    return false;
+    if (go_up(f, leaf, at_once, t, &top, &last)) return true;
+    return offering && !at_once && !set_way(f, leaf, top, last, t);
 }
 
 /* With down=, which asks the nodes below a hit, a key may need any node. */
@@ -314,7 +323,7 @@ static const weir_option options[] = {
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };
 
-static const weir__spread spread = {site_count, site, set_site, traffic};
+static const weir__spread spread = {site_count, site, set_site, traffic, weir__nest_place};
 
 const weir__filter_class weir__tree_class = {
     .kind = {.name = "tree",

@@ -18,6 +18,14 @@
  * Messages   one to each site asked. test-then-set asks first and then, if the key
  *            is NEW, sends the places to set; test-and-set does both in one message,
  *            which timers do not allow, since a repeat must not renew them.
+ * Elsewhere  sites on servers are used by other processes too, which no lock here holds back. So the
+ *            sites of a NEW key are told to set in the order of its places from the last to the first,
+ *            and last of all the one that was found off first: it decides. If its places are on by
+ *            then, another has set them meanwhile, and the key is SEEN. Of several that offer one key
+ *            at once exactly one is told NEW, since all that have found it off ask the same site last.
+ *            (An other key may set these places in the moment between: a false positive that costs
+ *            k/m for each key that others have under way.) test-and-set has no such order: two
+ *            may both be told NEW, at most with chance 1 - 2^(1-d) for a key at d sites.
  * Threads    any number may offer and test at once. Places are switched on by atomic
  *            operations, and a small lock chosen by the key's hash is held for all
  *            of its steps: nest.h says why. Timers count what runs as they are set,
@@ -59,6 +67,7 @@ typedef struct {
     uint64_t asked;          /* bit j: the site of place j was asked */
     unsigned live, on;       /* places that answered; of these on (rule=letter) */
     bool off;                /* one of them is off */
+    unsigned first_off;      /* the first place whose site has shown one that is off */
     uint64_t messages, positions;
     weir__site_counts *counts; /* of this thread, added to the filter's later */
 } inquiry;
@@ -76,39 +85,62 @@ static inline bool is_lost(const vertical_filter *f, size_t slice) {
     return weir__site_lost(&f->sites[slice]);
 }
 
-/* One message to the site of place j about all places of the key there. */
-static void ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool set) {
-    weir__site *site = &f->sites[q->slices[j]];
-    uint64_t places[K_MOST];
+/* All places of the key at the site of place j, which is the first of them. */
+static unsigned gather(const vertical_filter *f, inquiry *q, unsigned j, uint64_t *places) {
     unsigned count = 0;
-    bool all_on = true;
     for (unsigned i = j; i < f->k; i++) {
         if (q->slices[i] != q->slices[j]) continue;
         q->asked |= UINT64_C(1) << i;
         places[count++] = q->places[i];
     }
-    weir__answer answer = WEIR__ANSWER;
-    for (unsigned i = 0, n = f->letter ? 1 : count; i < count && answer == WEIR__ANSWER; i += n) {
-        bool on = true;
-        answer = set ? site->kind->set_places(site, places + i, n, &on)
-                     : site->kind->test_places(site, places + i, n, &on);
-        all_on &= on;
-        q->on += test && on && answer == WEIR__ANSWER;
-    }
-    if (answer != WEIR__ANSWER) return;
+    return count;
+}
+
+/* One message to the site of place j about all places of the key there. True: it has answered, and all
+ * of them are on, or were. */
+static bool ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool set) {
+    weir__site *site = &f->sites[q->slices[j]];
+    uint64_t places[K_MOST], on;
+    unsigned count = gather(f, q, j, places);
+    weir__answer answer = set ? site->kind->set_places(site, places, count, &on)
+                              : site->kind->test_places(site, places, count, &on);
+    if (answer != WEIR__ANSWER) return false;
+    unsigned ones = (unsigned)__builtin_popcountll(on);
     q->messages++;
     q->positions += count;
-    if (!test) return;
+    if (!test) return ones == count;
     q->live += count;
-    q->off |= !all_on;
+    q->on += ones;
+    q->off |= ones < count;
+    if (ones < count && j < q->first_off) q->first_off = j;
     q->counts[q->slices[j]].asked++;
-    q->counts[q->slices[j]].seen += all_on;
+    q->counts[q->slices[j]].seen += ones == count;
+    return ones == count;
+}
+
+/* What all sites of the key, but for that of place `but`, are to be asked next. */
+static void announce(vertical_filter *f, inquiry *q, unsigned but, bool backwards, bool set) {
+    uint64_t places[K_MOST], asked = q->asked, first = 0;
+    if (!f->base.elsewhere) return;
+    for (unsigned j = 0; j < f->k; j++) {
+        if (q->asked >> j & 1) continue;
+        gather(f, q, j, places);
+        if (but == f->k || q->slices[j] != q->slices[but]) first |= UINT64_C(1) << j;
+    }
+    for (unsigned i = 0; i < f->k; i++) {
+        unsigned j = backwards ? f->k - 1 - i : i;
+        weir__site *site = &f->sites[q->slices[j]];
+        if (!(first >> j & 1) || !site->kind->announce) continue;
+        site->kind->announce(site, places, gather(f, q, j, places), set);
+    }
+    q->asked = asked;
 }
 
 /* With test-and-set in a pipeline the sites after the first zero are only told
  * to set. */
 static void ask_all(vertical_filter *f, inquiry *q, bool offering) {
     bool set = offering && f->at_once;
+    if (!f->pipeline) announce(f, q, f->k, false, set);
     for (unsigned j = 0; j < f->k; j++) {
         if (q->asked >> j & 1) continue;
         bool decided = f->pipeline && (f->letter ? q->on >= f->live : q->off);
@@ -117,10 +149,33 @@ static void ask_all(vertical_filter *f, inquiry *q, bool offering) {
     }
 }
 
-static void set_all(vertical_filter *f, inquiry *q) {
+/* From the last place to the first, and the site that was first found off at the end. False: its places
+ * are on by now. */
+static bool set_deciding(vertical_filter *f, inquiry *q) {
+    unsigned decides = q->first_off < f->k ? q->first_off : 0;
+    uint64_t first = 0, places[K_MOST];
+    q->asked = 0;
+    for (unsigned j = 0; j < f->k; j++) {
+        if (q->asked >> j & 1) continue;
+        gather(f, q, j, places);
+        if (q->slices[j] == q->slices[decides]) decides = j;
+        else first |= UINT64_C(1) << j;
+    }
+    q->asked = 0;
+    announce(f, q, decides, true, true);
+    for (unsigned j = f->k; j-- > 0;)
+        if (first >> j & 1) ask_site(f, q, j, false, true);
+    bool were_on = ask_site(f, q, decides, false, true);
+    return !(were_on && q->first_off < f->k);
+}
+
+/* False: another process has set the key meanwhile. */
+static bool set_all(vertical_filter *f, inquiry *q) {
+    if (f->base.elsewhere) return set_deciding(f, q);
     q->asked = 0;
     for (unsigned j = 0; j < f->k; j++)
         if (!(q->asked >> j & 1)) ask_site(f, q, j, false, true);
+    return true;
 }
 
 static void start_inquiry(inquiry *q, const uint64_t *places) {
@@ -128,6 +183,7 @@ static void start_inquiry(inquiry *q, const uint64_t *places) {
     q->asked = 0;
     q->live = q->on = 0;
     q->off = false;
+    q->first_off = K_MOST;
 }
 
 /* What a thread has counted goes to all. */
@@ -144,7 +200,7 @@ static bool judge(vertical_filter *f, inquiry *q, bool offering) {
     ask_all(f, q, offering);
     bool seen = f->letter ? q->on >= f->live : !q->off && q->live >= f->live;
     if (seen || !offering) return seen;
-    if (!f->at_once) set_all(f, q);
+    if (!f->at_once && !set_all(f, q)) return true;
     if (q->off) f->places->took_key(f->whole); /* else it is NEW for want of sites alone */
     return false;
 }
@@ -365,7 +421,9 @@ static const weir_option options[] = {
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };
 
-static const weir__spread spread = {site_count, site, set_site, traffic};
+static weir__site *place(weir_filter *filter, size_t i) { return &SELF(filter)->sites[i]; }
+
+static const weir__spread spread = {site_count, site, set_site, traffic, place};
 
 const weir__filter_class weir__vertical_class = {
     .kind = {.name = "vertical",

@@ -613,6 +613,14 @@ static double places_share_on(const weir_filter *base, uint64_t first, uint64_t 
     return cells ? (double)on / (double)cells : 0;
 }
 
+/* A tick begins at a multiple of its length, whoever counts, so that processes with one clock agree. */
+static void places_instants(const weir_filter *base, uint64_t *oldest, uint64_t *newest) {
+    const weir__window *f = (const weir__window *)base;
+    uint64_t at = f->state.latest;
+    *oldest = at > f->length ? at - f->length : 0;
+    *newest = at - at % f->tick;
+}
+
 const weir__places weir__window_places = {.shape = places_shape,
                                           .find = places_find,
                                           .advance = places_advance,
@@ -621,4 +629,5 @@ const weir__places weir__window_places = {.shape = places_shape,
                                           .took_key = places_took_key,
                                           .switch_off = places_switch_off,
                                           .share_on = places_share_on,
-                                          .once = true};
+                                          .once = true,
+                                          .instants = places_instants};

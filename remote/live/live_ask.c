@@ -1,0 +1,197 @@
+/* live_ask.c - one message to a site, its answer, and what failed on the way.
+ *
+ * A question is sent and its answer awaited. Several are sent before the first answer is awaited where
+ * the filter asks several sites at once: the answers of one server come in the order of its questions.
+ * What fails takes the long way: the command is sent again, wherever the site is by then, until the
+ * site has been silent for lost_ms. From then on it is lost, and tried once a second.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live.h"
+#include "wire_access.h"
+#include "wire_error.h"
+
+enum { PROBE_MS = 1000 };
+#define FOR_EVER (INT64_MAX / 4) /* ms */
+
+/* --- commands ------------------------------------------------------------------------------- */
+
+void live_bytes(live_command *c, const void *bytes, size_t length) {
+    c->words[c->count] = bytes;
+    c->lengths[c->count++] = length;
+}
+
+void live_word(live_command *c, const char *word) { live_bytes(c, word, strlen(word)); }
+
+void live_begin(live_command *c, const char *name, const char *key) {
+    c->count = c->used = 0;
+    live_word(c, name);
+    live_word(c, key);
+}
+
+static void live_printed(live_command *c, const char *format, uint64_t number) {
+    char *at = c->room + c->used;
+    int length = snprintf(at, sizeof c->room - c->used, format, number);
+    live_bytes(c, at, (size_t)length);
+    c->used += (size_t)length + 1;
+}
+
+void live_number(live_command *c, int64_t number) { live_printed(c, "%" PRId64, (uint64_t)number); }
+void live_unsigned(live_command *c, uint64_t number) { live_printed(c, "%" PRIu64, number); }
+void live_hex(live_command *c, uint64_t number) { live_printed(c, "%016" PRIx64, number); }
+
+/* --- sending and receiving ------------------------------------------------------------------ */
+
+static uint64_t connects_of(const fleet_node *node) {
+    wire_traffic t;
+    wire_get_traffic(node->wire, &t);
+    return t.connects;
+}
+
+static bool put(live_site *s, const live_command *c) {
+    weir_live *live = s->live;
+    fleet_node *node = fleet_at(live->fleet, s->slot);
+    if (!node || fleet_connect(live->fleet, node, &live->fleet->why) != WIRE_OK) return false;
+    if (wire_append(node->wire, c->count, c->words, c->lengths, &live->fleet->why) != WIRE_OK)
+        return false;
+    s->asked = node;
+    s->connects = connects_of(node);
+    s->asked_at = wire_now();
+    live->stats.messages[s->level]++;
+    return true;
+}
+
+/* A reply that is no answer, but says where or when to ask. */
+static bool is_detour(const fleet *f, const wire_reply *reply) {
+    return wire_is_passing(reply) ||
+           (f->cluster && (wire_is_error(reply, "MOVED") || wire_is_error(reply, "ASK") ||
+                           wire_is_error(reply, "READONLY")));
+}
+
+/* The answer to what was put; NULL: none came, or one that is a detour. */
+static wire_reply *take(live_site *s, bool *lost) {
+    fleet_node *node = s->asked;
+    wire_reply *reply = NULL;
+    s->asked = NULL;
+    if (!wire_connected(node->wire) || connects_of(node) != s->connects ||
+        wire_read(node->wire, &reply, 0, &s->live->fleet->why) != WIRE_OK) {
+        *lost = true;
+        return NULL;
+    }
+    if (!is_detour(s->live->fleet, reply)) return reply;
+    wire_reply_free(reply);
+    return NULL;
+}
+
+void live_announce(live_site *s, const live_command *c) {
+    if (s->declared || weir__site_lost(s->site)) return;
+    if (put(s, c)) wire_flush(s->asked->wire, &s->live->fleet->why);
+}
+
+static bool is_stopped(const weir_live *live) {
+    const weir_remote_options *o = &live->options.servers;
+    return live->failed || (o->stop && o->stop(o->context));
+}
+
+static void lose(live_site *s) {
+    weir_live *live = s->live;
+    s->probe_at = wire_now() + PROBE_MS;
+    if (weir__site_lost(s->site)) return;
+    live->stats.silent++;
+    live_event(live, WEIR_LIVE_SILENT, s->number, 0);
+    live_say(live, "slice %zu of '%s' is lost: %s", s->number, live->name,
+             live->fleet->why.message[0] ? live->fleet->why.message : "no answer");
+    atomic_store_explicit(&s->site->lost, true, memory_order_release);
+}
+
+void live_recovered(live_site *s) {
+    if (!weir__site_lost(s->site)) return;
+    atomic_store_explicit(&s->site->lost, false, memory_order_release);
+    live_event(s->live, WEIR_LIVE_BACK, s->number, 0);
+    live_say(s->live, "slice %zu of '%s' answers again", s->number, s->live->name);
+}
+
+/* Until it answers, has been silent for too long, or somebody wants an end. */
+static wire_reply *ask_again(live_site *s, const live_command *c) {
+    weir_live *live = s->live;
+    wire_reply *reply = NULL;
+    int64_t patience = s->rule == LIVE_WAIT       ? FOR_EVER
+                       : weir__site_lost(s->site) ? 0
+                                                  : live->options.servers.lost_ms;
+    live->stats.messages[s->level]++;
+    fleet_refresh(live->fleet, PROBE_MS / 4);
+    weir_status status = fleet_command(live->fleet, s->key, c->count, c->words, c->lengths,
+                                       patience, &reply, &live->fleet->why);
+    live_look_at_masters(live);
+    if (status != WEIR_OK) return NULL;
+    if (!is_detour(live->fleet, reply)) return reply;
+    wire_explain("cluster", reply, &live->fleet->why);
+    wire_reply_free(reply);
+    return NULL;
+}
+
+wire_reply *live_ask(live_site *s, const live_command *c, bool *doubtful) {
+    weir_live *live = s->live;
+    int64_t began = wire_now();
+    *doubtful = false;
+    if (s->declared || is_stopped(live)) return NULL;
+    if (weir__site_lost(s->site) && !s->asked && began < s->probe_at) return NULL;
+    if (!s->asked) put(s, c);
+    else began = s->asked_at;
+    wire_reply *reply = s->asked ? take(s, doubtful) : NULL;
+    if (!reply) reply = ask_again(s, c);
+    live->stats.doubtful += *doubtful && reply;
+    live->stats.nanoseconds[s->level] += (uint64_t)(wire_now() - began) * 1000000;
+    if (!reply) lose(s);
+    return reply;
+}
+
+/* --- what an answer says of the site -------------------------------------------------------- */
+
+void live_fail(weir_live *live, weir_status code, const char *format, ...) {
+    va_list args;
+    if (live->failed) return;
+    live->failed = true;
+    live->why.code = code;
+    va_start(args, format);
+    vsnprintf(live->why.message, sizeof live->why.message, format, args);
+    va_end(args);
+}
+
+static void lacks(live_site *s) {
+    s->hollow = true;
+    if (s->rule == LIVE_STOP)
+        live_fail(s->live, WEIR_ERR_IO,
+                  "slice %zu of '%s' has lost what it held, and on-lost is stop", s->number,
+                  s->live->name);
+}
+
+void live_emptied(live_site *s, uint64_t epoch) {
+    weir_live *live = s->live;
+    s->epoch = epoch;
+    s->count = 0;
+    live->stats.emptied++;
+    live_event(live, WEIR_LIVE_EMPTY, s->number, 0);
+    live_say(live, "slice %zu of '%s' was gone and begins again empty: %s", s->number, live->name,
+             s->weighs ? "what is off there proves nothing" : "repeats of what it knew will pass");
+    lacks(s);
+}
+
+void live_compare(live_site *s, uint64_t count, uint64_t least) {
+    weir_live *live = s->live;
+    if (count < least) {
+        live->stats.rewound++;
+        live->stats.keys_rewound += least - count;
+        live_event(live, WEIR_LIVE_REWOUND, s->number, least - count);
+        live_say(live,
+                 "slice %zu of '%s' lacks at least %" PRIu64 " writes that it had: a replica without "
+                 "them took over",
+                 s->number, live->name, least - count);
+        lacks(s);
+    }
+    s->count = count;
+}

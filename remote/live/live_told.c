@@ -1,0 +1,112 @@
+/* live_told.c - what is told of sites on servers: events, messages, what servers say of themselves. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "live.h"
+#include "pins.h"
+#include "wire_error.h"
+
+void live_say(const weir_live *live, const char *format, ...) {
+    char line[512];
+    va_list args;
+    if (!live->options.servers.say) return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    live->options.servers.say(live->options.servers.context, line);
+}
+
+void live_event(weir_live *live, weir_live_what what, size_t site, uint64_t count) {
+    struct timespec now;
+    uint64_t i = live->event_count++;
+    if (i >= LIVE_EVENTS) return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    weir_live_event *e = &live->events[i];
+    *e = (weir_live_event){.time = now.tv_sec * INT64_C(1000000000) + now.tv_nsec,
+                           .what = what,
+                           .site = site,
+                           .count = count};
+    fleet_node *node = fleet_at(live->fleet, live->sites[site].slot);
+    snprintf(e->server, sizeof e->server, "%s", node ? wire_server(node->wire) : "nowhere");
+}
+
+const weir_live_event *weir_live_events(const weir_live *live, size_t *kept, uint64_t *all) {
+    *kept = live->event_count < LIVE_EVENTS ? (size_t)live->event_count : LIVE_EVENTS;
+    if (all) *all = live->event_count;
+    return live->events;
+}
+
+void live_look_at_masters(weir_live *live) {
+    char line[320];
+    if (live->changes == live->fleet->changes) return;
+    bool first = !live->changes;
+    live->changes = live->fleet->changes;
+    pins p = pins_count(live->fleet, live->slots, live->count);
+    size_t before = live->share_most;
+    live->share_most = p.most;
+    if (!first) live_event(live, WEIR_LIVE_TOPOLOGY, 0, p.most);
+    if ((first || p.most != before) && pins_say(&p, live->name, line, sizeof line))
+        live_say(live, "%s", line);
+}
+
+void weir_live_get_stats(const weir_live *live, weir_live_stats *stats) {
+    wire_traffic t;
+    pins p = pins_count(live->fleet, live->slots, live->count);
+    *stats = live->stats;
+    stats->sites = live->count;
+    stats->masters = p.masters;
+    stats->share_most = p.most;
+    for (size_t i = 0; i < live->count; i++) stats->lost += weir__site_lost(live->sites[i].site);
+    fleet_traffic(live->fleet, &t);
+    stats->commands = t.commands;
+    stats->bytes_sent = t.sent;
+    stats->bytes_received = t.received;
+}
+
+/* --- INFO ----------------------------------------------------------------------------------- */
+
+static uint64_t info_field(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+static weir_status ask_info(weir_live *live, fleet_node *node, live_info *info, weir_error *err) {
+    wire_reply *reply = NULL;
+    if (fleet_connect(live->fleet, node, err) != WIRE_OK ||
+        wire_call(node->wire, &reply, err, "INFO stats") != WIRE_OK)
+        return WEIR_ERR_IO;
+    weir_status status = WEIR_OK;
+    if (reply->type == WIRE_ERROR) {
+        wire_explain(wire_server(node->wire), reply, err);
+        status = WEIR_ERR_IO;
+    } else {
+        *info = (live_info){.commands = info_field(reply->text, "total_commands_processed:"),
+                            .in = info_field(reply->text, "total_net_input_bytes:"),
+                            .out = info_field(reply->text, "total_net_output_bytes:")};
+    }
+    wire_reply_free(reply);
+    return status;
+}
+
+weir_status weir_live_get_server(weir_live *live, size_t i, weir_live_server *out,
+                                 weir_error *err) {
+    live_info now;
+    *out = (weir_live_server){0};
+    if (i >= live->fleet->node_count)
+        return wire_fail(err, WEIR_ERR_RANGE, "there is no server %zu", i);
+    fleet_node *node = live->fleet->nodes[i];
+    snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
+    for (size_t k = 0; k < live->count; k++)
+        out->sites += fleet_at(live->fleet, live->slots[k]) == node;
+    weir_status status = ask_info(live, node, &now, err);
+    if (status != WEIR_OK) return status;
+    if (!live->has_info[i]) live->first_info[i] = now;
+    live->has_info[i] = true;
+    out->commands = now.commands - live->first_info[i].commands;
+    out->bytes_in = now.in - live->first_info[i].in;
+    out->bytes_out = now.out - live->first_info[i].out;
+    return WEIR_OK;
+}

@@ -1,7 +1,7 @@
 /* pins.h - which slices stand on one master, and so fail together.
  *
- * Tags choose slots, slots stand on masters. The paper's equations 5 and 6 take each slice to fail by
- * itself; with fewer masters than slices, or after slots have moved, that is not so.
+ * Tags choose slots, slots stand on masters. The paper's equations 5 and 6 take each slice to fail
+ * by itself; with fewer masters than slices, or after slots have moved, that is not so.
  */
 #ifndef WEIR_PINS_H
 #define WEIR_PINS_H
@@ -9,10 +9,10 @@
 #include "fleet.h"
 
 typedef struct {
-    size_t sites, masters; /* masters that have any */
-    size_t most;           /* sites at the one that has most */
-    size_t least_most;     /* what that would be if they were spread evenly over all masters */
-    size_t nowhere;        /* sites whose slots nobody has */
+    size_t sites, masters;   /* masters that have any */
+    size_t most;             /* sites at the one that has most */
+    size_t least_most;       /* what that would be if they were spread evenly over all masters */
+    size_t nowhere;          /* sites whose slots nobody has */
     const fleet_node *where; /* the one that has most */
 } pins;
 

@@ -1,9 +1,10 @@
 /* live.c - a filter of this process whose sites are moved to servers.
  *
- * The filter is made from its spec as ever; then each of its sites, also of a root that is itself cut
- * into slices, gets a key, and the part that was made for it here stays empty: it says where a key's
- * places are and what the spec of a node is. The spec, the seed in it, and the tags of the keys stand in
- * a manifest on the servers, so that who joins needs no more than one server's address.
+ * The filter is made from its spec as ever; then each of its sites, also of a root that is itself
+ * cut into slices, gets a key, and the part that was made for it here stays empty: it says where a
+ * key's places are and what the spec of a node is. The spec, the seed in it, and the tags of the
+ * keys stand in a manifest on the servers, so that who joins needs no more than one server's
+ * address.
  */
 #include "live.h"
 
@@ -24,7 +25,8 @@ uint64_t live_draw(weir_live *live) {
     return word ? word : 1;
 }
 
-/* --- sites -------------------------------------------------------------------------------------- */
+/* --- sites --------------------------------------------------------------------------------------
+ */
 
 /* The place of an option among the filter's own, or -1. */
 static int own_option(const weir_filter *filter, const char *name) {
@@ -44,8 +46,8 @@ static size_t last_level(const weir_filter *filter) {
     return last;
 }
 
-static weir_status take_site(weir_live *live, const weir_filter *of, weir__site *site,
-                             size_t level, weir_error *err) {
+static weir_status take_site(weir_live *live, const weir_filter *of, weir__site *site, size_t level,
+                             weir_error *err) {
     if (live->count == LIVE_SITES)
         return wire_fail(err, WEIR_ERR_RANGE, "more than %d sites on servers are needed",
                          LIVE_SITES);
@@ -112,7 +114,8 @@ static void forget_filter(weir_live *live) {
     live->count = 0;
 }
 
-/* --- the manifest ------------------------------------------------------------------------------- */
+/* --- the manifest -------------------------------------------------------------------------------
+ */
 
 static weir_status write_manifest(weir_live *live, weir_error *err) {
     bool written;
@@ -126,7 +129,8 @@ static weir_status write_manifest(weir_live *live, weir_error *err) {
     forget_filter(live); /* another producer was first */
     status = manifest_read(&live->plan, live->fleet, live->name, &live->found, err);
     if (status == WEIR_OK && !live->found)
-        status = wire_fail(err, WEIR_ERR_IO, "the filter '%s' goes as fast as it comes", live->name);
+        status =
+            wire_fail(err, WEIR_ERR_IO, "the filter '%s' goes as fast as it comes", live->name);
     live->found = false; /* its sites are being made */
     return status == WEIR_OK ? make_filter(live, live->plan.spec, err) : status;
 }
@@ -164,7 +168,8 @@ static weir_status place_all(weir_live *live, weir_error *err) {
     return status;
 }
 
-/* --- opened and closed ---------------------------------------------------------------------------- */
+/* --- opened and closed
+ * ---------------------------------------------------------------------------- */
 
 static weir_status open_fleet(weir_live *live, const char *url, weir_error *err) {
     const weir_remote_options *o = &live->options.servers;
@@ -215,6 +220,7 @@ weir_status weir_live_open(weir_live **out, const char *url, const char *spec,
 void weir_live_close(weir_live *live) {
     if (!live) return;
     weir_filter_free(live->filter);
+    for (size_t i = 0; i < live->count; i++) wire_reply_free(live->sites[i].reply);
     fleet_close(live->fleet);
     free(live->sites);
     free(live->slots);

@@ -17,7 +17,8 @@
 enum {
     LIVE_SITES = MANIFEST_SLICES,
     LIVE_EVENTS = 256,
-    LIVE_WORDS = 288,     /* of a command: four for each of 64 places, and what goes before */
+    LIVE_UNDER_WAY = 65,   /* questions about one key, and one more */
+    LIVE_WORDS = 288,      /* of a command: four for each of 64 places, and what goes before */
     LIVE_HEADER_BITS = 128 /* of a string of places: epoch and count, 64 each */
 };
 
@@ -35,13 +36,15 @@ typedef struct {
     uint16_t slot;
     char spec[MANIFEST_SPEC]; /* whole keys: of the module's filter */
     uint64_t epoch, count;    /* as last seen */
-    bool hollow;              /* it came back without what it held: what is off there proves nothing */
-    bool declared;            /* lost because somebody said so; it is not asked */
-    int64_t probe_at;         /* when a lost one is tried again, on wire_now() */
-    /* a question that was announced */
-    fleet_node *asked;
+    bool hollow;      /* it came back without what it held: what is off there proves nothing */
+    bool declared;    /* lost because somebody said so; it is not asked */
+    int64_t probe_at; /* when a lost one is tried again, on wire_now() */
+    /* a question under way */
+    fleet_node *asked; /* or NULL */
     uint64_t connects; /* of that node's connection, then */
     int64_t asked_at;
+    bool answered, broken; /* what came of it: a reply, or the connection's end */
+    wire_reply *reply;
 } live_site;
 
 typedef struct {
@@ -58,6 +61,8 @@ struct weir_live {
     live_site *sites;
     uint16_t *slots; /* of each site */
     size_t count;
+    live_site *under_way[LIVE_UNDER_WAY]; /* whose answers are to come, in this order */
+    size_t under_way_count;
     char who[32];
     uint64_t numbers, chance;
     uint64_t changes; /* of the map, when the masters were last looked at */

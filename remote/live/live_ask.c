@@ -1,9 +1,10 @@
 /* live_ask.c - one message to a site, its answer, and what failed on the way.
  *
- * A question is sent and its answer awaited. Several are sent before the first answer is awaited where
- * the filter asks several sites at once: the answers of one server come in the order of its questions.
- * What fails takes the long way: the command is sent again, wherever the site is by then, until the
- * site has been silent for lost_ms. From then on it is lost, and tried once a second.
+ * A question is sent and its answer awaited. Several are sent before the first answer is awaited
+ * where the filter asks several sites at once: the answers of one server come in the order of its
+ * questions. What fails takes the long way: the command is sent again, wherever the site is by
+ * then, until the site has been silent for lost_ms. From then on it is lost, and tried once a
+ * second.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -55,12 +56,15 @@ static uint64_t connects_of(const fleet_node *node) {
 static bool put(live_site *s, const live_command *c) {
     weir_live *live = s->live;
     fleet_node *node = fleet_at(live->fleet, s->slot);
-    if (!node || fleet_connect(live->fleet, node, &live->fleet->why) != WIRE_OK) return false;
-    if (wire_append(node->wire, c->count, c->words, c->lengths, &live->fleet->why) != WIRE_OK)
+    if (!node || live->under_way_count == LIVE_UNDER_WAY ||
+        fleet_connect(live->fleet, node, &live->fleet->why) != WIRE_OK ||
+        wire_append(node->wire, c->count, c->words, c->lengths, &live->fleet->why) != WIRE_OK)
         return false;
     s->asked = node;
     s->connects = connects_of(node);
     s->asked_at = wire_now();
+    s->answered = s->broken = false;
+    live->under_way[live->under_way_count++] = s;
     live->stats.messages[s->level]++;
     return true;
 }
@@ -72,17 +76,37 @@ static bool is_detour(const fleet *f, const wire_reply *reply) {
                            wire_is_error(reply, "READONLY")));
 }
 
+static void receive(live_site *s) {
+    fleet_node *node = s->asked;
+    s->answered = wire_connected(node->wire) && connects_of(node) == s->connects &&
+                  wire_read(node->wire, &s->reply, 0, &s->live->fleet->why) == WIRE_OK;
+    s->broken = !s->answered;
+}
+
+/* Receive the answers of all questions under way up to that of `last`; NULL: of all. A server
+ * answers in the order in which it was asked, and who asks something else meanwhile must not take
+ * these. */
+static void receive_until(weir_live *live, const live_site *last) {
+    size_t taken = 0;
+    for (bool found = false; taken < live->under_way_count && !found; taken++) {
+        receive(live->under_way[taken]);
+        found = live->under_way[taken] == last;
+    }
+    live->under_way_count -= taken;
+    memmove(live->under_way, live->under_way + taken,
+            live->under_way_count * sizeof *live->under_way);
+}
+
 /* The answer to what was put; NULL: none came, or one that is a detour. */
 static wire_reply *take(live_site *s, bool *lost) {
-    fleet_node *node = s->asked;
     wire_reply *reply = NULL;
+    if (!s->answered && !s->broken) receive_until(s->live, s);
+    *lost = s->broken;
+    if (s->answered) reply = s->reply;
     s->asked = NULL;
-    if (!wire_connected(node->wire) || connects_of(node) != s->connects ||
-        wire_read(node->wire, &reply, 0, &s->live->fleet->why) != WIRE_OK) {
-        *lost = true;
-        return NULL;
-    }
-    if (!is_detour(s->live->fleet, reply)) return reply;
+    s->reply = NULL;
+    s->answered = s->broken = false;
+    if (!reply || !is_detour(s->live->fleet, reply)) return reply;
     wire_reply_free(reply);
     return NULL;
 }
@@ -122,6 +146,7 @@ static wire_reply *ask_again(live_site *s, const live_command *c) {
     int64_t patience = s->rule == LIVE_WAIT       ? FOR_EVER
                        : weir__site_lost(s->site) ? 0
                                                   : live->options.servers.lost_ms;
+    receive_until(live, NULL);
     live->stats.messages[s->level]++;
     fleet_refresh(live->fleet, PROBE_MS / 4);
     weir_status status = fleet_command(live->fleet, s->key, c->count, c->words, c->lengths,
@@ -188,7 +213,8 @@ void live_compare(live_site *s, uint64_t count, uint64_t least) {
         live->stats.keys_rewound += least - count;
         live_event(live, WEIR_LIVE_REWOUND, s->number, least - count);
         live_say(live,
-                 "slice %zu of '%s' lacks at least %" PRIu64 " writes that it had: a replica without "
+                 "slice %zu of '%s' lacks at least %" PRIu64
+                 " writes that it had: a replica without "
                  "them took over",
                  s->number, live->name, least - count);
         lacks(s);

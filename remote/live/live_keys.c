@@ -1,7 +1,8 @@
 /* live_keys.c - a site of whole keys: a filter of weir's module.
  *
- * WEIR.ADDHASH is test-and-set, WEIR.TESTHASH test. The first has a number, so that sending it again is
- * answered from what the module keeps, and its answer has the count of keys that were ever offered.
+ * WEIR.ADDHASH is test-and-set, WEIR.TESTHASH test. The first has a number, so that sending it
+ * again is answered from what the module keeps, and its answer has the count of keys that were ever
+ * offered.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,8 +114,8 @@ static weir__answer ask(weir__site *site, const weir_batch *batch, bool offering
             return WEIR__ANSWER;
         }
         if (!error)
-            live_fail(s->live, WEIR_ERR_IO, "the server of '%s' answers with something else than verdicts",
-                      s->key);
+            live_fail(s->live, WEIR_ERR_IO,
+                      "the server of '%s' answers with something else than verdicts", s->key);
         if (!again) break;
     }
     return WEIR__NO_ANSWER;

@@ -4,11 +4,10 @@
  *           with a window the instant at which each was set (64 bits, ns since 1970; 0 is never).
  *           A server has one clock for all of them: that of the records.
  * Commands  one BITFIELD for each message, which a server does whole: GET of epoch and places
- *           tests; INCRBY of the count and SET of places, which answers with what they were, tests and
- *           sets. So each answer has the epoch and the count.
- * Gone      A string that is gone reads as zeros: epoch 0. It gets a new epoch.
- * Again     What was sent twice may have met its own first sending: its places are then said to
- *           have been off, so that the key is NEW and no record is lost.
+ *           tests; INCRBY of the count and SET of places, which answers with what they were, tests
+ * and sets. So each answer has the epoch and the count. Gone      A string that is gone reads as
+ * zeros: epoch 0. It gets a new epoch. Again     What was sent twice may have met its own first
+ * sending: its places are then said to have been off, so that the key is NEW and no record is lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +52,8 @@ static void compose(const live_site *s, live_command *c, const uint64_t *places,
     }
 }
 
-/* A string without an epoch gets one; another producer may be doing the same, and the first is right. */
+/* A string without an epoch gets one; another producer may be doing the same, and the first is
+ * right. */
 static void begin_again(live_site *s) {
     live_command c;
     bool doubtful;
@@ -217,10 +217,11 @@ weir_status live_places_place(live_site *s, weir_error *err) {
     live_command c;
     bool doubtful;
     if (bits_of(s) / 8 > STRING_MOST)
-        return wire_fail(err, WEIR_ERR_RANGE,
-                         "a slice of places of %llu bytes is more than a string may have (512M): take "
-                         "more slices, or less memory",
-                         (unsigned long long)(bits_of(s) / 8));
+        return wire_fail(
+            err, WEIR_ERR_RANGE,
+            "a slice of places of %llu bytes is more than a string may have (512M): take "
+            "more slices, or less memory",
+            (unsigned long long)(bits_of(s) / 8));
     write_number(header, live_draw(s->live));
     live_begin(&c, "SET", s->key);
     live_bytes(&c, header, sizeof header);

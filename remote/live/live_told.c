@@ -1,4 +1,5 @@
-/* live_told.c - what is told of sites on servers: events, messages, what servers say of themselves. */
+/* live_told.c - what is told of sites on servers: events, messages, what servers say of themselves.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

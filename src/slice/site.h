@@ -38,8 +38,8 @@ typedef struct {
     weir__answer (*set_places)(weir__site *site, const uint64_t *places, size_t count,
                                uint64_t *on);
 
-    /* Optional: that same question follows. A site that is elsewhere is sent it now, so that several
-     * are asked at once; the answers are then taken in the order of the questions. */
+    /* Optional: that same question follows. A site that is elsewhere is sent it now, so that
+     * several are asked at once; the answers are then taken in the order of the questions. */
     void (*announce)(weir__site *site, const uint64_t *places, size_t count, bool setting);
 
     void (*describe)(weir__site *site, weir_site_info *info); /* alive, memory, fill */

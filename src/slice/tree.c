@@ -24,13 +24,11 @@
  *            (propositions 3 and 4; where a false positive stops a key at a leaf,
  *            the same bits would stop it at the root).
  * Elsewhere  nodes on servers are used by other processes too. Two may find one key unknown at the
- *            root and set it there: setting is test-and-set, so the second is told that the key is on
- *            by now, and to it the key is SEEN.
- * Threads    any number may offer and test at once; a key's lock is held on its way
- *            (nest.h), a node's while it is asked
- * Cost       one filter call for each level passed, and twice that to set a new key
- *            in sparse mode
- * Source     Koloniari et al., CIKM 2011, section 6
+ *            root and set it there: setting is test-and-set, so the second is told that the key is
+ * on by now, and to it the key is SEEN. Threads    any number may offer and test at once; a key's
+ * lock is held on its way (nest.h), a node's while it is asked Cost       one filter call for each
+ * level passed, and twice that to set a new key in sparse mode Source     Koloniari et al., CIKM
+ * 2011, section 6
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,8 +130,8 @@ static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_
     }
 }
 
-/* Set a new key on its way, from where it was decided down to the leaf. `said`: by the top when it was
- * tested. False: another process has set it there meanwhile. */
+/* Set a new key on its way, from where it was decided down to the leaf. `said`: by the top when it
+ * was tested. False: another process has set it there meanwhile. */
 static bool set_way(tree_filter *f, size_t leaf, size_t top, node_answer said, traveller *t) {
     size_t way[LEVELS_MOST], n = 0;
     for (size_t node = leaf;; node = parent_of(f, node)) {

@@ -18,19 +18,17 @@
  * Messages   one to each site asked. test-then-set asks first and then, if the key
  *            is NEW, sends the places to set; test-and-set does both in one message,
  *            which timers do not allow, since a repeat must not renew them.
- * Elsewhere  sites on servers are used by other processes too, which no lock here holds back. So the
- *            sites of a NEW key are told to set in the order of its places from the last to the first,
- *            and last of all the one that was found off first: it decides. If its places are on by
- *            then, another has set them meanwhile, and the key is SEEN. Of several that offer one key
- *            at once exactly one is told NEW, since all that have found it off ask the same site last.
- *            (An other key may set these places in the moment between: a false positive that costs
- *            k/m for each key that others have under way.) test-and-set has no such order: two
- *            may both be told NEW, at most with chance 1 - 2^(1-d) for a key at d sites.
- * Threads    any number may offer and test at once. Places are switched on by atomic
- *            operations, and a small lock chosen by the key's hash is held for all
- *            of its steps: nest.h says why. Timers count what runs as they are set,
- *            so one thread at a time uses them.
- * Source     Koloniari et al., CIKM 2011, section 3
+ * Elsewhere  sites on servers are used by other processes too, which no lock here holds back. So
+ * the sites of a NEW key are told to set in the order of its places from the last to the first, and
+ * last of all the one that was found off first: it decides. If its places are on by then, another
+ * has set them meanwhile, and the key is SEEN. Of several that offer one key at once exactly one is
+ * told NEW, since all that have found it off ask the same site last. (An other key may set these
+ * places in the moment between: a false positive that costs k/m for each key that others have under
+ * way.) test-and-set has no such order: two may both be told NEW, at most with chance 1 - 2^(1-d)
+ * for a key at d sites. Threads    any number may offer and test at once. Places are switched on by
+ * atomic operations, and a small lock chosen by the key's hash is held for all of its steps: nest.h
+ * says why. Timers count what runs as they are set, so one thread at a time uses them. Source
+ * Koloniari et al., CIKM 2011, section 3
  */
 #include <math.h>
 #include <stdlib.h>
@@ -96,8 +94,8 @@ static unsigned gather(const vertical_filter *f, inquiry *q, unsigned j, uint64_
     return count;
 }
 
-/* One message to the site of place j about all places of the key there. True: it has answered, and all
- * of them are on, or were. */
+/* One message to the site of place j about all places of the key there. True: it has answered, and
+ * all of them are on, or were. */
 static bool ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool set) {
     weir__site *site = &f->sites[q->slices[j]];
     uint64_t places[K_MOST], on;
@@ -149,8 +147,8 @@ static void ask_all(vertical_filter *f, inquiry *q, bool offering) {
     }
 }
 
-/* From the last place to the first, and the site that was first found off at the end. False: its places
- * are on by now. */
+/* From the last place to the first, and the site that was first found off at the end. False: its
+ * places are on by now. */
 static bool set_deciding(vertical_filter *f, inquiry *q) {
     unsigned decides = q->first_off < f->k ? q->first_off : 0;
     uint64_t first = 0, places[K_MOST];

@@ -613,7 +613,8 @@ static double places_share_on(const weir_filter *base, uint64_t first, uint64_t 
     return cells ? (double)on / (double)cells : 0;
 }
 
-/* A tick begins at a multiple of its length, whoever counts, so that processes with one clock agree. */
+/* A tick begins at a multiple of its length, whoever counts, so that processes with one clock
+ * agree. */
 static void places_instants(const weir_filter *base, uint64_t *oldest, uint64_t *newest) {
     const weir__window *f = (const weir__window *)base;
     uint64_t at = f->state.latest;

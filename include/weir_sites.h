@@ -11,7 +11,8 @@
  *
  *   1. Sites     how many, their state, lose one and bring it back
  *   2. Traffic   messages and bytes between the sites
- *   3. Planning  how to spread a filter so that lost sites do little harm
+ *   3. Places    what a client needs that keeps the ranges of `vertical` elsewhere
+ *   4. Planning  how to spread a filter so that lost sites do little harm
  */
 #ifndef WEIR_SITES_H
 #define WEIR_SITES_H
@@ -74,7 +75,32 @@ WEIR_EXPERIMENTAL weir_status weir_filter_get_traffic(const weir_filter *filter,
 WEIR_EXPERIMENTAL void weir_filter_hide_tests(weir_filter *filter);
 
 /* ------------------------------------------------------------------------
- * 3. Planning
+ * 3. Places
+ * ------------------------------------------------------------------------ */
+
+/* How a `vertical` filter is cut, and how it asks. Slice s has the places from
+ * ceil(s * places / slices) to before ceil((s + 1) * places / slices). */
+typedef struct {
+    uint64_t places;  /* of the whole filter */
+    size_t slices;    /* equal ranges of these */
+    unsigned k, live; /* places of a key; of these to live for SEEN */
+    bool letter;      /* rule=letter: `live` counts places that are on */
+    bool pipeline;    /* slices are asked one by one, until a place is off */
+    bool at_once;     /* places are tested and set in one message */
+    bool timers;      /* places are timers, and not bits */
+} weir_cut;
+
+/* Fails with WEIR_ERR_UNSUPPORTED: the filter is not cut by places. */
+WEIR_EXPERIMENTAL weir_status weir_filter_get_cut(const weir_filter *filter, weir_cut *cut,
+                                                  weir_error *err);
+
+/* The k places of a key, in the order in which a pipeline asks. Only for a filter that
+ * weir_filter_get_cut() knows. */
+WEIR_EXPERIMENTAL void weir_filter_find_places(const weir_filter *filter, uint64_t hash,
+                                               uint64_t *places);
+
+/* ------------------------------------------------------------------------
+ * 4. Planning
  * ------------------------------------------------------------------------ */
 
 /* How to spread a filter over sites of which some may be lost at once, so that fpr

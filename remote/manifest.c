@@ -35,12 +35,12 @@ weir_status manifest_check_name(const char *name, weir_error *err) {
 /* --- specs -------------------------------------------------------------------------------------
  */
 
-/* Where the option memory of a spec stands, outside of parentheses; NULL: it has none. */
-static const char *find_memory(const char *spec) {
+/* Where an option of a spec ("memory=") stands, outside of parentheses; NULL: it has none. */
+static const char *find_option(const char *spec, const char *name) {
     int depth = 0;
     for (const char *at = spec; *at; at++) {
         depth += (*at == '(') - (*at == ')');
-        if (depth == 0 && (*at == ':' || *at == ',') && !strncmp(at + 1, "memory=", 7))
+        if (depth == 0 && (*at == ':' || *at == ',') && !strncmp(at + 1, name, strlen(name)))
             return at + 1;
     }
     return NULL;
@@ -49,7 +49,7 @@ static const char *find_memory(const char *spec) {
 uint64_t manifest_memory(const char *spec) {
     char value[32];
     uint64_t bytes = 0;
-    const char *at = find_memory(spec);
+    const char *at = find_option(spec, "memory=");
     if (at) {
         snprintf(value, sizeof value, "%.*s", (int)strcspn(at + 7, ",)"), at + 7);
         return weir_parse_size(value, &bytes, NULL) == WEIR_OK ? bytes : 0;
@@ -59,13 +59,25 @@ uint64_t manifest_memory(const char *spec) {
     return bytes;
 }
 
-bool manifest_with_memory(char out[MANIFEST_SPEC], const char *spec, uint64_t bytes) {
-    const char *at = find_memory(spec);
+/* The spec with an option ("memory=") of that value, in the place of one that it has. */
+static bool with_option(char out[MANIFEST_SPEC], const char *spec, const char *name,
+                        uint64_t value) {
+    const char *at = find_option(spec, name);
     const char *before = at ? "" : strchr(spec, ':') ? "," : ":";
     int head = (int)(at ? at - spec : (long)strlen(spec));
     const char *rest = at ? at + strcspn(at, ",)") : "";
-    return snprintf(out, MANIFEST_SPEC, "%.*s%smemory=%llu%s", head, spec, before,
-                    (unsigned long long)bytes, rest) < MANIFEST_SPEC;
+    return snprintf(out, MANIFEST_SPEC, "%.*s%s%s%llu%s", head, spec, before, name,
+                    (unsigned long long)value, rest) < MANIFEST_SPEC;
+}
+
+bool manifest_with_memory(char out[MANIFEST_SPEC], const char *spec, uint64_t bytes) {
+    return with_option(out, spec, "memory=", bytes);
+}
+
+bool manifest_with_slices(char out[MANIFEST_SPEC], const char *spec, size_t slices) {
+    if (find_option(spec, "slices="))
+        return snprintf(out, MANIFEST_SPEC, "%s", spec) < MANIFEST_SPEC;
+    return with_option(out, spec, "slices=", slices);
 }
 
 /* --- tags ----------------------------------------------------------------------------------------

@@ -42,4 +42,7 @@ weir_status manifest_write(const manifest *m, fleet *f, const char *name, bool *
 uint64_t manifest_memory(const char *spec);
 bool manifest_with_memory(char out[MANIFEST_SPEC], const char *spec, uint64_t bytes);
 
+/* The spec with so many slices, unless it says how many; false if it does not fit. */
+bool manifest_with_slices(char out[MANIFEST_SPEC], const char *spec, size_t slices);
+
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "remote_state.h"
+#include "places.h"
 #include "wire_error.h"
 
 enum { CONNECT_MS = 2000, PATIENCE_MS = 10000, LOST_MS = 30000, REPLICAS_MS = 1000, IN_FLIGHT = 4 };
@@ -55,8 +55,10 @@ static weir_status open_fleet(weir_remote *r, const char *url, weir_error *err) 
     status = manifest_check_name(r->name, err);
     if (status == WEIR_OK) status = draw(&who, err);
     if (status == WEIR_OK) status = manifest_read(&r->plan, r->fleet, r->name, &r->found, err);
-    if (status == WEIR_OK) snprintf(r->who, sizeof r->who, "%016" PRIx64, who);
-    return status;
+    if (status != WEIR_OK) return status;
+    snprintf(r->who, sizeof r->who, "%016" PRIx64, who);
+    r->claimant = places_claimant(who);
+    return WEIR_OK;
 }
 
 weir_status weir_remote_open(weir_remote **out, const char *url, const weir_remote_options *options,
@@ -97,9 +99,43 @@ weir_filter *weir_remote_twin(const weir_remote *r) { return r->twin; }
 /* --- what the filter is ------------------------------------------------------------------------
  */
 
+static weir_status too_large(uint64_t bytes, weir_error *err) {
+    return wire_fail(err, WEIR_ERR_RANGE,
+                     "a slice of %" PRIu64 "M would stop a server for too long when it moves; take "
+                     "more slices, or less memory",
+                     bytes >> 20);
+}
+
+/* Is this a filter whose places stand on plain strings? */
+static bool by_places(const char *spec) {
+    return !strncmp(spec, "vertical", 8) && (!spec[8] || spec[8] == ':');
+}
+
+/* The filter is `vertical`: its spec is that of the whole. */
+static weir_status make_vertical_twin(weir_remote *r, const char *spec, weir_error *err) {
+    weir_filter_info info;
+    weir_status status = weir_filter_new(&r->twin, spec, err);
+    if (status == WEIR_OK) status = weir_filter_get_cut(r->twin, &r->cut, err);
+    if (status != WEIR_OK) return status;
+    if (weir_filter_spec(r->twin, r->plan.spec, sizeof r->plan.spec) >= sizeof r->plan.spec)
+        return wire_fail(err, WEIR_ERR_SPEC, "the spec '%.100s...' is too long", spec);
+    if (r->cut.timers)
+        return wire_fail(err, WEIR_ERR_UNSUPPORTED,
+                         "places that are timers need weir's module on the servers; take --window "
+                         "without --filter vertical, or of=(bloom:layout=classic)");
+    weir_filter_get_info(r->twin, &info);
+    r->seed = info.seed;
+    r->plan.slices = r->cut.slices;
+    r->live = r->cut.live == r->cut.k && r->options.on_lost == WEIR_REMOTE_SEEN ? 0 : r->cut.live;
+    if (r->cut.places / r->cut.slices / 8 > SLICE_BYTES_MOST)
+        return too_large(r->cut.places / r->cut.slices / 8, err);
+    return WEIR_OK;
+}
+
 /* The filter of a slice, here: it checks the spec, draws the seed if none is given, and says what
  * the full spec is. */
 static weir_status make_twin(weir_remote *r, const char *spec, size_t slices, weir_error *err) {
+    if (by_places(spec)) return make_vertical_twin(r, spec, err);
     uint64_t total = manifest_memory(spec);
     weir_filter_info info;
     if (!total) return weir_filter_new(&r->twin, spec, err); /* which says what is wrong */
@@ -123,9 +159,9 @@ static weir_status make_twin(weir_remote *r, const char *spec, size_t slices, we
     return WEIR_OK;
 }
 
-static weir_status plan_new(weir_remote *r, const char *spec, size_t slices, weir_error *err) {
+static weir_status plan_new(weir_remote *r, const char *spec, size_t asked, weir_error *err) {
     uint64_t total = manifest_memory(spec);
-    size_t masters = fleet_primaries(r->fleet);
+    size_t masters = fleet_primaries(r->fleet), slices = asked;
     if (!slices) slices = (size_t)((total + SLICE_BYTES - 1) / SLICE_BYTES);
     if (slices < masters) slices = masters;
     if (slices < 1) slices = 1;
@@ -133,15 +169,21 @@ static weir_status plan_new(weir_remote *r, const char *spec, size_t slices, wei
         return wire_fail(err, WEIR_ERR_RANGE,
                          "%zu slices are needed, which is more than %d; ask for less memory",
                          slices, MANIFEST_SLICES);
-    if (total / slices > SLICE_BYTES_MOST)
-        return wire_fail(err, WEIR_ERR_RANGE,
-                         "a slice of %" PRIu64 "M would stop a server for too long when it moves; "
-                         "take more slices, or less memory",
-                         total / slices >> 20);
+    if (total / slices > SLICE_BYTES_MOST) return too_large(total / slices, err);
+    char full[MANIFEST_SPEC];
+    if (by_places(spec)) {
+        if (!manifest_with_slices(full, spec, slices))
+            return wire_fail(err, WEIR_ERR_SPEC, "the spec '%.100s...' is too long", spec);
+        spec = full;
+    }
     r->plan.slices = slices;
-    manifest_place(&r->plan, r->fleet);
     weir_status status = make_twin(r, spec, slices, err);
     if (status != WEIR_OK) return status;
+    if (asked && r->plan.slices != asked)
+        return wire_fail(err, WEIR_ERR_SPEC,
+                         "the filter is to have %zu slices by its spec and %zu by --slices",
+                         r->plan.slices, asked);
+    manifest_place(&r->plan, r->fleet);
     bool written;
     status = manifest_write(&r->plan, r->fleet, r->name, &written, err);
     if (status != WEIR_OK || written) return status;
@@ -206,6 +248,23 @@ static void let_others_make(weir_remote *r, const slice *s) {
     if (status == WEIR_OK) wire_reply_free(reply);
 }
 
+static void say_made_again(weir_remote *r, size_t i) {
+    r->stats.emptied++;
+    remote_say(r,
+               "slice %zu of '%s' was gone and begins again empty: repeats of what it knew will "
+               "pass",
+               i, r->name);
+}
+
+/* A slice of places on a plain string. */
+static weir_status open_places(weir_remote *r, size_t i, uint64_t epoch, weir_error *err) {
+    bool made;
+    r->slices[i].epoch = epoch ? epoch : 1;
+    weir_status status = places_open_slice(r, i, &made, err);
+    if (status == WEIR_OK && made && r->found) say_made_again(r, i);
+    return status;
+}
+
 static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     slice *s = &r->slices[i];
     char epoch[24];
@@ -213,6 +272,7 @@ static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     wire_reply *reply;
     weir_status status = draw(&word, err);
     if (status != WEIR_OK) return status;
+    if (r->cut.k) return open_places(r, i, word, err);
     snprintf(epoch, sizeof epoch, "%016" PRIx64, word);
     let_others_make(r, s);
     const char *create[] = {"WEIR.CREATE", s->key, r->slice_spec, "IFABSENT", "EPOCH", epoch};
@@ -220,13 +280,7 @@ static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     if (status != WEIR_OK) return status;
     bool made = reply->type != WIRE_NIL;
     wire_reply_free(reply);
-    if (made && r->found) {
-        r->stats.emptied++;
-        remote_say(r,
-                   "slice %zu of '%s' was gone and begins again empty: repeats of what it knew "
-                   "will pass",
-                   i, r->name);
-    }
+    if (made && r->found) say_made_again(r, i);
     const char *info[] = {"WEIR.INFO", s->key};
     status = call(r, s, 2, info, &reply, err);
     if (status != WEIR_OK) return status;
@@ -244,7 +298,7 @@ static weir_status make_leaf(weir_remote *r, weir_error *err) {
                          "--local-memory does not go with a window: what is forgotten on the "
                          "servers would still be known here");
     char hash[32] = "xxh3";
-    weir_spec_get(r->slice_spec, "hash", hash, sizeof hash);
+    weir_spec_get(r->plan.spec, "hash", hash, sizeof hash);
     snprintf(spec, sizeof spec, "recent:memory=%" PRIu64 ",fpr=%.9g,seed=%" PRIu64 ",hash=%s",
              r->options.local_memory, info.fpr_bound / LEAF_SHARE, info.seed, hash);
     return weir_filter_new(&r->leaf, spec, err);
@@ -316,8 +370,11 @@ weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *o
     const slice *s = &r->slices[i];
     if (r->flight_count)
         return wire_fail(err, WEIR_ERR_RANGE, "batches are on their way: collect them first");
-    const char *info[] = {"WEIR.INFO", s->key};
     fleet_node *node = fleet_at(r->fleet, s->slot);
+    snprintf(out->key, sizeof out->key, "%s", s->key);
+    if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
+    if (r->cut.k) return places_get_slice(r, i, out, err);
+    const char *info[] = {"WEIR.INFO", s->key};
     weir_error why = {0};
     weir_status status = call(r, s, 2, info, &reply, &why);
     out->gone = status != WEIR_OK && strstr(why.message, "WEIRMISSING");

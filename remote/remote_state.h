@@ -2,6 +2,7 @@
  *
  * remote.c       opened, joined, closed; what is told of it
  * requests.c     batches cut into requests, sent, sent again, answered
+ * places.c     what is asked instead where slices are ranges of places on plain strings
  */
 #ifndef WEIR_REMOTE_STATE_H
 #define WEIR_REMOTE_STATE_H
@@ -9,6 +10,7 @@
 #include "fleet.h"
 #include "manifest.h"
 #include "weir_remote.h"
+#include "weir_sites.h"
 
 enum { FLIGHTS_MOST = 8, KEYS_MOST = 65536 /* of a batch that the module gives a number */ };
 
@@ -26,14 +28,14 @@ typedef struct {
 
 typedef enum { TO_SEND, SENT, JUDGED /* not yet on replicas */, DONE } request_state;
 
-/* The keys of a batch that belong to one slice. */
+/* The keys of a batch that belong to one slice; or places that do. */
 typedef struct {
     size_t slice, count;
     uint64_t number;
-    const uint64_t *hashes;
+    const uint64_t *hashes;    /* or places of the whole filter */
     const int64_t *times;      /* or NULL */
     const double *importances; /* or NULL */
-    const uint32_t *from;      /* place of each in the batch */
+    const uint32_t *from;      /* where each is in the batch, or among its places */
     request_state state;
     bool repeated;
     unsigned redirections;
@@ -55,6 +57,7 @@ typedef struct {
     double *importances;
     uint32_t *from;
     uint16_t *slice_of;
+    struct places_flight *places; /* or NULL */
 } flight;
 
 /* What a reply of a node is to. */
@@ -83,7 +86,10 @@ struct weir_remote {
     char slice_spec[MANIFEST_SPEC];
     weir_filter *twin, *leaf;
     uint64_t seed;
-    char who[32]; /* this producer; a lane is added */
+    weir_cut cut;      /* by places; k = 0: slices are filters of the module */
+    unsigned live;     /* of a key's places: so many must live for SEEN */
+    char who[32];      /* this producer; a lane is added */
+    uint64_t claimant; /* the same in the claims of places.c */
     uint64_t numbers;
     slice *slices;
     flight flights[FLIGHTS_MOST];
@@ -97,5 +103,8 @@ struct weir_remote {
 void remote_say(weir_remote *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void requests_release(weir_remote *r);
+
+/* Until when a request to a slice may stay without an answer, if the slice is lost. */
+int64_t slice_deadline(const slice *s);
 
 #endif

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "remote_state.h"
+#include "places.h"
 #include "wire_error.h"
 
 /* SHORT_WAITS: replicas that were missing are waited for only so long a part of the time. */
@@ -84,6 +84,7 @@ void requests_release(weir_remote *r) {
         free(f->importances);
         free(f->from);
         free(f->slice_of);
+        places_release(f->places);
     }
 }
 
@@ -137,14 +138,17 @@ static weir_status put_create(weir_remote *r, fleet_node *node, size_t i, weir_e
     char epoch[24];
     snprintf(epoch, sizeof epoch, "%016" PRIx64, s->epoch);
     expected what = {FOR_CREATE, NULL, i};
-    if (wire_appendf(node->wire, err, "WEIR.CREATE %s %s IFABSENT EPOCH %s", s->key, r->slice_spec,
-                     epoch) != WIRE_OK)
-        return WEIR_ERR_IO;
+    wire_outcome how = r->cut.k
+                           ? places_append_create(node, s, err)
+                           : wire_appendf(node->wire, err, "WEIR.CREATE %s %s IFABSENT EPOCH %s",
+                                          s->key, r->slice_spec, epoch);
+    if (how != WIRE_OK) return WEIR_ERR_IO;
     return expect(node, what) ? WEIR_OK : wire_no_memory(err);
 }
 
-static weir_status put_request(weir_remote *r, fleet_node *node, unsigned lane, request *q,
-                               weir_error *err) {
+/* WEIR.ADDHASH with all that the module wants to know. */
+static wire_outcome append_keys(weir_remote *r, const flight *f, fleet_node *node, const request *q,
+                                weir_error *err) {
     slice *s = &r->slices[q->slice];
     char seed[24], epoch[24], who[40], number[24];
     const char *words[20] = {
@@ -153,7 +157,7 @@ static weir_status put_request(weir_remote *r, fleet_node *node, unsigned lane, 
     size_t lengths[20], count = 10;
     snprintf(seed, sizeof seed, "%" PRIu64, r->seed);
     snprintf(epoch, sizeof epoch, "%016" PRIx64, s->epoch);
-    snprintf(who, sizeof who, "%s.%u", r->who, lane);
+    snprintf(who, sizeof who, "%s.%u", r->who, f->lane);
     snprintf(number, sizeof number, "%" PRIu64, q->number);
     for (size_t i = 0; i < count; i++) lengths[i] = i == 2 ? q->count * 8 : strlen(words[i]);
     const void *columns[] = {q->times, q->importances};
@@ -164,9 +168,16 @@ static weir_status put_request(weir_remote *r, fleet_node *node, unsigned lane, 
         words[count] = columns[i];
         lengths[count++] = q->count * 8;
     }
+    return wire_append(node->wire, count, words, lengths, err);
+}
+
+static weir_status put_request(weir_remote *r, fleet_node *node, const flight *f, request *q,
+                               weir_error *err) {
     if (q->ask && wire_appendf(node->wire, err, "ASKING") != WIRE_OK) return WEIR_ERR_IO;
     if (q->ask && !expect(node, (expected){FOR_NOTHING, NULL, 0})) return wire_no_memory(err);
-    if (wire_append(node->wire, count, words, lengths, err) != WIRE_OK) return WEIR_ERR_IO;
+    wire_outcome how =
+        r->cut.k ? places_append(r, f, node, q, err) : append_keys(r, f, node, q, err);
+    if (how != WIRE_OK) return WEIR_ERR_IO;
     if (!expect(node, (expected){FOR_REQUEST, q, q->slice})) return wire_no_memory(err);
     q->ask = NULL;
     q->node = node;
@@ -178,7 +189,7 @@ static weir_status put_request(weir_remote *r, fleet_node *node, unsigned lane, 
 }
 
 /* Send a request if its time has come and its server is there. */
-static weir_status try_send(weir_remote *r, unsigned lane, request *q, weir_error *err) {
+static weir_status try_send(weir_remote *r, const flight *f, request *q, weir_error *err) {
     slice *s = &r->slices[q->slice];
     fleet_node *node = q->ask ? q->ask : fleet_at(r->fleet, s->slot);
     weir_status status = WEIR_OK;
@@ -205,7 +216,7 @@ static weir_status try_send(weir_remote *r, unsigned lane, request *q, weir_erro
         return WEIR_ERR_IO;
     }
     if (s->missing) status = put_create(r, node, q->slice, err);
-    if (status == WEIR_OK) status = put_request(r, node, lane, q, err);
+    if (status == WEIR_OK) status = put_request(r, node, f, q, err);
     return status;
 }
 
@@ -236,7 +247,7 @@ static weir_status send_what_is_due(weir_remote *r, weir_error *err) {
         flight *f = flight_at(r, i);
         for (size_t k = 0; k < f->request_count; k++) {
             if (f->requests[k].state != TO_SEND) continue;
-            weir_status status = try_send(r, f->lane, &f->requests[k], err);
+            weir_status status = try_send(r, f, &f->requests[k], err);
             if (status != WEIR_OK) return status;
         }
     }
@@ -265,16 +276,18 @@ static void spread(weir_remote *r, const request *q, const char *bits, bool all_
     }
 }
 
-/* A slice counts the keys it was ever offered. Less than there must be: writes are missing. */
-static void compare_count(weir_remote *r, slice *s, const request *q, uint64_t offered) {
-    uint64_t least = s->offered + q->count;
+/* A slice counts the keys it was ever offered, or the places it was told to set. Less than there
+ * must be: writes are missing. */
+static void compare_count(weir_remote *r, slice *s, const request *q, uint64_t offered,
+                          uint64_t added) {
+    uint64_t least = s->offered + added;
     if (!q->repeated && offered < least) {
         r->stats.rolled_back++;
         r->stats.keys_rolled_back += least - offered;
         remote_say(r,
-                   "slice %zu of '%s' lacks at least %" PRIu64 " keys that it had: a replica "
+                   "slice %zu of '%s' lacks at least %" PRIu64 " %s that it had: a replica "
                    "without them took over, and repeats of them will pass",
-                   q->slice, r->name, least - offered);
+                   q->slice, r->name, least - offered, r->cut.k ? "places" : "keys");
     }
     if (!q->repeated || offered > s->offered) s->offered = offered;
 }
@@ -283,6 +296,25 @@ static weir_status strange(const fleet_node *node, weir_error *err) {
     return wire_fail(err, WEIR_ERR_IO,
                      "the server '%s' answers a batch with something else than its verdicts",
                      wire_server(node->wire));
+}
+
+static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err);
+static void adopt_epoch(weir_remote *r, const request *q, uint64_t epoch);
+
+static weir_status take_places(weir_remote *r, fleet_node *node, request *q,
+                               const wire_reply *reply, weir_error *err) {
+    slice *s = &r->slices[q->slice];
+    flight *f = flight_of(r, q);
+    uint64_t epoch, count, added;
+    if (!places_check(r, f, q, reply, &epoch, &count, &added)) return strange(node, err);
+    if (!epoch) return slice_is_gone(r, q, err);
+    if (epoch == s->epoch) compare_count(r, s, q, count, added);
+    adopt_epoch(r, q, epoch);
+    places_take(r, f, q, reply);
+    recovered(r, s);
+    s->sent += q->count;
+    q->state = r->options.replicas ? JUDGED : DONE;
+    return WEIR_OK;
 }
 
 static weir_status take_verdicts(weir_remote *r, fleet_node *node, request *q,
@@ -294,7 +326,7 @@ static weir_status take_verdicts(weir_remote *r, fleet_node *node, request *q,
         !wire_reply_number(reply->items[1], &offered))
         return strange(node, err);
     spread(r, q, reply->items[0]->text, false);
-    compare_count(r, s, q, (uint64_t)offered);
+    compare_count(r, s, q, (uint64_t)offered, q->count);
     recovered(r, s);
     s->sent += q->count;
     r->stats.sent += q->count;
@@ -324,19 +356,16 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
 }
 
 /* Somebody else has made the slice again. */
-static void adopt_epoch(weir_remote *r, request *q, const wire_reply *reply) {
+static void adopt_epoch(weir_remote *r, const request *q, uint64_t epoch) {
     slice *s = &r->slices[q->slice];
-    uint64_t epoch = strtoull(reply->text + strlen("WEIREPOCH "), NULL, 16);
-    if (epoch != s->epoch) {
-        s->epoch = epoch;
-        s->offered = 0;
-        r->stats.emptied++;
-        remote_say(r,
-                   "slice %zu of '%s' was made again by another producer: repeats of what it "
-                   "knew will pass",
-                   q->slice, r->name);
-    }
-    send_again(r, q, 0);
+    if (epoch == s->epoch) return;
+    s->epoch = epoch;
+    s->offered = 0;
+    r->stats.emptied++;
+    remote_say(r,
+               "slice %zu of '%s' was made again by another producer: repeats of what it "
+               "knew will pass",
+               q->slice, r->name);
 }
 
 static weir_status take_error(weir_remote *r, fleet_node *node, request *q, const wire_reply *reply,
@@ -356,7 +385,11 @@ static weir_status take_error(weir_remote *r, fleet_node *node, request *q, cons
         return WEIR_OK;
     }
     if (wire_is_error(reply, "WEIRMISSING")) return slice_is_gone(r, q, err);
-    if (wire_is_error(reply, "WEIREPOCH")) return adopt_epoch(r, q, reply), WEIR_OK;
+    if (wire_is_error(reply, "WEIREPOCH")) {
+        adopt_epoch(r, q, strtoull(reply->text + strlen("WEIREPOCH "), NULL, 16));
+        send_again(r, q, 0);
+        return WEIR_OK;
+    }
     if (wire_is_passing(reply) || (r->fleet->cluster && wire_is_error(reply, "READONLY"))) {
         wire_explain(wire_server(node->wire), reply, &r->fleet->why);
         send_again(r, q, PAUSE_MS);
@@ -403,6 +436,7 @@ static weir_status take_reply(weir_remote *r, fleet_node *node, const wire_reply
     case FOR_REQUEST:
         if (!what.request) return WEIR_OK;
         if (reply->type == WIRE_ERROR) return take_error(r, node, what.request, reply, err);
+        if (r->cut.k) return take_places(r, node, what.request, reply, err);
         return take_verdicts(r, node, what.request, reply, err);
     }
     return WEIR_OK;
@@ -460,8 +494,12 @@ static weir_status give_up(weir_remote *r, request *q, weir_error *err) {
     s->lost = true;
     s->probe_at = wire_now() + PROBE_MS;
     forget_request(r, q);
-    spread(r, q, NULL, rule != WEIR_REMOTE_SEEN);
-    r->stats.guessed += q->count;
+    if (r->cut.k) {
+        places_lost(flight_of(r, q), q);
+    } else {
+        spread(r, q, NULL, rule != WEIR_REMOTE_SEEN);
+        r->stats.guessed += q->count;
+    }
     q->state = DONE;
     return WEIR_OK;
 }
@@ -483,10 +521,15 @@ static weir_status give_up_what_is_late(weir_remote *r, weir_error *err) {
     return WEIR_OK;
 }
 
-static bool done(const flight *f) {
+static bool all_answered(const flight *f) {
     for (size_t k = 0; k < f->request_count; k++)
         if (f->requests[k].state != DONE) return false;
     return true;
+}
+
+/* Are all verdicts there? Where that takes several stages, the next one is begun. */
+static bool done(weir_remote *r, flight *f) {
+    return all_answered(f) && !(r->cut.k && places_next(r, f));
 }
 
 /* Is there something to send at once? */
@@ -516,8 +559,8 @@ static bool stopped(const weir_remote *r) {
     return r->options.stop && r->options.stop(r->options.context);
 }
 
-static weir_status work(weir_remote *r, const flight *f, weir_error *err) {
-    while (!done(f) && !stopped(r)) {
+static weir_status work(weir_remote *r, flight *f, weir_error *err) {
+    while (!done(r, f) && !stopped(r)) {
         weir_status status = send_what_is_due(r, err);
         for (size_t i = 0; i < r->fleet->node_count && status == WEIR_OK; i++) {
             node_queue *q = r->fleet->nodes[i]->user;
@@ -525,7 +568,7 @@ static weir_status work(weir_remote *r, const flight *f, weir_error *err) {
         }
         if (status == WEIR_OK) status = give_up_what_is_late(r, err);
         if (status != WEIR_OK) return status;
-        if (!done(f) && !send_waits(r)) wait_for_nodes(r);
+        if (!all_answered(f) && !send_waits(r)) wait_for_nodes(r);
     }
     return WEIR_OK;
 }
@@ -536,11 +579,14 @@ static void call_rest_new(weir_remote *r, flight *f) {
         request *q = &f->requests[k];
         if (q->state != DONE && q->state != JUDGED) {
             forget_request(r, q);
+            if (r->cut.k) continue;
             spread(r, q, NULL, true);
             r->stats.guessed += q->count;
         }
         q->state = DONE;
     }
+    if (r->cut.k) r->stats.guessed += places_open(f);
+    f->request_count = 0;
 }
 
 /* --- batches
@@ -588,16 +634,15 @@ static void cut(weir_remote *r, flight *f, const weir_batch *batch) {
         size_t count = starts[s];
         starts[s] = at;
         if (!count) continue;
-        const slice *to = &r->slices[s];
-        f->requests[f->request_count++] = (request){
-            .slice = s,
-            .count = count,
-            .number = ++r->numbers,
-            .hashes = f->hashes + at,
-            .times = batch->times ? f->times + at : NULL,
-            .importances = batch->importances ? f->importances + at : NULL,
-            .from = f->from + at,
-            .deadline = to->lost && wire_now() < to->probe_at ? 0 : wire_now() + PROBE_MS};
+        f->requests[f->request_count++] =
+            (request){.slice = s,
+                      .count = count,
+                      .number = ++r->numbers,
+                      .hashes = f->hashes + at,
+                      .times = batch->times ? f->times + at : NULL,
+                      .importances = batch->importances ? f->importances + at : NULL,
+                      .from = f->from + at,
+                      .deadline = slice_deadline(&r->slices[s])};
         at += count;
     }
     for (size_t i = 0; i < batch->count; i++) {
@@ -610,7 +655,20 @@ static void cut(weir_remote *r, flight *f, const weir_batch *batch) {
     }
 }
 
+int64_t slice_deadline(const slice *s) {
+    return s->lost && wire_now() < s->probe_at ? 0 : wire_now() + PROBE_MS;
+}
+
 size_t weir_remote_room(const weir_remote *r) { return r->options.in_flight - r->flight_count; }
+
+/* Batches of places follow each other strictly: one is asked when the one before is decided. What
+ * goes wrong now is met again when it is collected. */
+static void send_first(weir_remote *r) {
+    flight *first = flight_at(r, 0);
+    if (r->failed) return;
+    if (r->cut.k && places_is_new(first)) places_next(r, first);
+    r->failed = send_what_is_due(r, &r->why) != WEIR_OK;
+}
 
 weir_status weir_remote_submit(weir_remote *r, const weir_batch *batch, weir_error *err) {
     if (!weir_remote_room(r))
@@ -625,12 +683,10 @@ weir_status weir_remote_submit(weir_remote *r, const weir_batch *batch, weir_err
     memset(f->verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * 8);
     if (r->leaf) r->stats.local_seen += weir_filter_offer_batch(r->leaf, batch, f->verdicts);
     r->stats.keys += batch->count;
-    cut(r, f, batch);
+    if (!r->cut.k) cut(r, f, batch);
+    else if (!places_take_batch(r, f, batch)) return wire_no_memory(err);
     r->flight_count++;
-    if (r->failed) return WEIR_OK;
-    /* What goes wrong now is met again when it is collected. */
-    weir_status status = send_what_is_due(r, &r->why);
-    r->failed = status != WEIR_OK;
+    send_first(r);
     return WEIR_OK;
 }
 
@@ -647,5 +703,6 @@ weir_status weir_remote_collect(weir_remote *r, uint64_t *verdicts, size_t *seen
     if (seen) *seen = ones;
     r->first_flight = (r->first_flight + 1) % r->options.in_flight;
     r->flight_count--;
+    if (r->cut.k && r->flight_count) send_first(r);
     return status;
 }

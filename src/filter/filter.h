@@ -89,6 +89,9 @@ typedef struct weir__spread {
     void (*set)(weir_filter *filter, size_t i, weir_site_state state);
     void (*traffic)(const weir_filter *filter, weir_traffic *traffic);
     struct weir__site *(*place)(weir_filter *filter, size_t i); /* for who moves it elsewhere */
+    /* Both NULL unless it is cut by places. */
+    void (*cut)(const weir_filter *filter, weir_cut *cut);
+    void (*find_places)(const weir_filter *filter, uint64_t hash, uint64_t *places);
 } weir__spread;
 
 typedef struct weir__filter_class {

@@ -138,7 +138,8 @@ static const weir_option options[] = {
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };
 
-static const weir__spread spread = {site_count, site, set_site, traffic, weir__nest_place};
+static const weir__spread spread = {site_count,       site, set_site, traffic,
+                                    weir__nest_place, NULL, NULL};
 
 const weir__filter_class weir__horizontal_class = {
     .kind = {.name = "horizontal",

@@ -45,3 +45,16 @@ weir_status weir_filter_get_traffic(const weir_filter *filter, weir_traffic *tra
 void weir_filter_hide_tests(weir_filter *filter) {
     if (filter->class->spread) weir__nest_of(filter)->hides_tests = true;
 }
+
+weir_status weir_filter_get_cut(const weir_filter *filter, weir_cut *cut, weir_error *err) {
+    const weir__spread *spread = filter->class->spread;
+    if (!spread || !spread->cut)
+        return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "a '%s' filter is not cut by places",
+                          filter->class->kind.name);
+    spread->cut(filter, cut);
+    return WEIR_OK;
+}
+
+void weir_filter_find_places(const weir_filter *filter, uint64_t hash, uint64_t *places) {
+    filter->class->spread->find_places(filter, hash, places);
+}

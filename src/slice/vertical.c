@@ -367,6 +367,23 @@ static void traffic(const weir_filter *filter, weir_traffic *out) {
     for (size_t i = 0; i < f->slices; i++) out->lost += is_lost(f, i);
 }
 
+static void describe_cut(const weir_filter *filter, weir_cut *cut) {
+    const vertical_filter *f = SELF(filter);
+    *cut = (weir_cut){.places = f->all,
+                      .slices = f->slices,
+                      .k = f->k,
+                      .live = f->live,
+                      .letter = f->letter,
+                      .pipeline = f->pipeline,
+                      .at_once = f->at_once,
+                      .timers = f->places->once};
+}
+
+static void find_places(const weir_filter *filter, uint64_t hash, uint64_t *places) {
+    const vertical_filter *f = SELF(filter);
+    f->places->find(f->whole, hash, places);
+}
+
 static void details(const weir_filter *filter, weir_detail_fn *each, void *context) {
     vertical_filter *f = SELF(filter);
     weir_traffic t;
@@ -421,7 +438,8 @@ static const weir_option options[] = {
 
 static weir__site *place(weir_filter *filter, size_t i) { return &SELF(filter)->sites[i]; }
 
-static const weir__spread spread = {site_count, site, set_site, traffic, place};
+static const weir__spread spread = {site_count, site,         set_site,   traffic,
+                                    place,      describe_cut, find_places};
 
 const weir__filter_class weir__vertical_class = {
     .kind = {.name = "vertical",

@@ -263,12 +263,14 @@ static void sites(void **unused) {
     weir_filter *bloom = make_filter("bloom:memory=1K,seed=1");
     weir_site_info info;
     weir_traffic traffic;
+    weir_cut cut;
     weir_sites_question question = {.sites = 0, .lost = 0, .memory = 1 << 20, .fpr = 0.01};
     weir_sites_choice across, down;
     double least[2];
     GIVES(WEIR_ERR_RANGE, weir_filter_get_site, bloom, 0, &info);
     GIVES(WEIR_ERR_RANGE, weir_filter_set_site, bloom, 0, WEIR_SITE_LOST);
     GIVES(WEIR_ERR_UNSUPPORTED, weir_filter_get_traffic, bloom, &traffic);
+    GIVES(WEIR_ERR_UNSUPPORTED, weir_filter_get_cut, bloom, &cut);
     GIVES(WEIR_ERR_RANGE, weir_plan_sites, &question, &across, &down);
     GIVES(WEIR_ERR_RANGE, weir_plan_least_sites, -1, 0.01, 0.1, 3, &least[0], &least[1]);
     weir_filter_free(bloom);

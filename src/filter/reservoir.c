@@ -205,14 +205,32 @@ static unsigned k_for(double fpr, unsigned aim, bool text, bool block) {
     return whole;
 }
 
+/* k alone fixes the rate: where it is given it stands in for an fpr that nobody asked for,
+ * and must be as large as the aim makes it for one that was. */
+static weir_status settle_k(weir_filter *filter, bool text, bool block, weir_error *err) {
+    double fpr = weir__opt_rate(filter, WEIR__OPT_FPR);
+    unsigned least = k_for(fpr, (unsigned)weir__opt_whole(filter, OPT_AIM), text, block);
+    unsigned k = (unsigned)weir__opt_whole(filter, OPT_K);
+    if (!weir__opt_given(filter, OPT_K)) {
+        weir__opt_resolve(filter, OPT_K, least);
+    } else if (weir__fpr_is_open(filter)) {
+        weir__imply_fpr(filter, most_fpr(text, block, k));
+    } else if (k < least) {
+        char allowed[32], asked[32];
+        return weir__opt_fail(filter, OPT_K, err,
+                              "k=%u allows a false positive rate of %s, above fpr=%s; try k=%u", k,
+                              weir_print_rate(allowed, most_fpr(text, block, k)),
+                              weir_print_rate(asked, fpr), least);
+    }
+    return WEIR_OK;
+}
+
 static weir_status create(weir_filter *filter, weir_error *err) {
     reservoir_filter *f = (reservoir_filter *)filter;
     bool block = weir__opt_whole(filter, OPT_LAYOUT) == 1;
     f->text = weir__opt_whole(filter, OPT_READING) == 1;
-    if (!weir__opt_given(filter, OPT_K))
-        weir__opt_resolve(filter, OPT_K,
-                          k_for(weir__opt_rate(filter, WEIR__OPT_FPR),
-                                (unsigned)weir__opt_whole(filter, OPT_AIM), f->text, block));
+    weir_status status = settle_k(filter, f->text, block, err);
+    if (status != WEIR_OK) return status;
     f->k = (unsigned)weir__opt_whole(filter, OPT_K);
     uint64_t unit = block ? WEIR__LINE : 8;
     uint64_t bytes = weir__opt_whole(filter, WEIR__OPT_MEMORY) / unit * unit;

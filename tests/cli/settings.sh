@@ -30,6 +30,8 @@ implies bloom bloom:k=4,capacity=4300,memory=4K 2.95%
 implies counting counting:k=4,capacity=4300,memory=4K 59.3%
 implies spectral spectral:k=4,capacity=4300,memory=16K 39.55%
 implies apbf apbf:k=4,l=4,generation=1000,memory=4K 33.43%
+implies reservoir reservoir:memory=4K,k=2,pstar=3% 25%
+implies window window:memory=4K,k=2,length=1000,tick=10 72.65%
 implies qht qht:memory=4K,slots=2,bits=3 28.57%
 # and of filters made of them
 implies horizontal "horizontal:slices=4,of=(stable:k=2,p=4),memory=16K" 11.21%
@@ -43,6 +45,10 @@ trouble_like importance-contradicts "dedup: k=5, p=10 allow a false positive rat
   dedup --filter importance:k=5,p=10,max=7 --fpr 20% keys
 trouble_like bloom-contradicts "dedup: capacity=4.30K at fpr=1% needs memory=*" \
   dedup --filter bloom:k=4,capacity=4300,memory=4K --fpr 1% keys
+trouble reservoir-contradicts "dedup: k=3 allows a false positive rate of 12.5%, above fpr=10%; try k=6" \
+  dedup --filter reservoir:memory=4K,k=3,aim=fpr --fpr 10% keys
+run dedup --filter reservoir:memory=4K,k=3 --fpr 10% keys # the paper's own choice, a target
+is reservoir-target 0 "$rc"
 trouble_like part-contradicts "dedup: a part with * cannot be made: k=2, p=4 allow*" \
   dedup --filter "horizontal:slices=4,of=(stable:k=2,p=4),memory=16K" --fpr 1% keys
 run dedup --filter stable:memory=512K,max=1,k=2,p=4 --fpr 12% --stats keys

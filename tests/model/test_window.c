@@ -131,9 +131,8 @@ static void twin_begin(twin *t, int64_t began) {
 
 static int64_t floor_to(const twin *t, int64_t at) {
     int64_t tick = t->tick;
-    if (!t->is_time) return at - at % tick;
-    uint64_t up /* ticks of time count from the lowest, -2^63 */ = (uint64_t)at ^ UINT64_C(1) << 63;
-    return (int64_t)((up - up % (uint64_t)tick) ^ UINT64_C(1) << 63);
+    int64_t since = at % tick; /* ticks of time begin at whole ticks of the clock, before 0 too */
+    return at - (since < 0 ? since + tick : since);
 }
 
 static bool twin_knows(const twin *t, uint64_t hash) {
@@ -249,17 +248,19 @@ static void window_is_exact(const char *spec, uint64_t keys) {
     weir_filter_free(f);
 }
 
-/* The same for a window of time, alone and in other filters: 1,000 ns, some keys at once. */
-static void clock_is_exact(const char *spec) {
-    enum { DOMAIN = 1500, LENGTH_NS = 1000 };
+/* The same for a window of time, alone and in other filters: 1,000 steps of the clock, some keys
+ * at once. */
+static void clock_is_exact(const char *spec, int64_t step) {
+    enum { DOMAIN = 1500, STEPS = 1000 };
     weir_filter *f = make_filter(spec);
     int64_t last[DOMAIN] = {0}, at = 1;
     unsigned seen = 0;
     for (uint64_t i = 1; i <= 30000; i++) {
         uint64_t key = test_word(4, i) % DOMAIN;
         at += (int64_t)(test_word(6, i) % 3);
-        bool known = last[key] && at - last[key] <= LENGTH_NS;
-        if (offer_at(f, test_word(5, key), at) != known) fail_msg("%s: key %zu", spec, (size_t)i);
+        bool known = last[key] && at - last[key] <= STEPS;
+        if (offer_at(f, test_word(5, key), at * step) != known)
+            fail_msg("%s: key %zu", spec, (size_t)i);
         if (!known) last[key] = at;
         seen += known;
     }
@@ -274,6 +275,7 @@ static void windows_are_exact_while_they_fit(void **state) {
     window_is_exact("window:memory=1M,seed=2,length=1000", 100000);
     window_is_exact("window:memory=16M,seed=1,length=1000,renew=no", 100000);
     window_is_exact("window:memory=64M,seed=1,length=65535,tick=1", 300000);
+    window_is_exact("window:memory=64M,seed=1,length=65536", 300000);
     window_is_exact("recent:memory=1M,seed=1,window=40", 100000);
     window_is_exact("recent:memory=1M,seed=1,window=100", 100000);
     window_is_exact("recent:memory=1M,seed=2,window=1000", 300000);
@@ -281,10 +283,16 @@ static void windows_are_exact_while_they_fit(void **state) {
     window_is_exact("recent:memory=16M,seed=1,window=65536", 300000);
     weir_filter *f = make_filter("window:memory=64M,seed=1,length=65536,tick=1");
     weir_filter_free(f);
-    clock_is_exact("window:memory=1M,seed=1,length=1us,tick=1ns");
-    clock_is_exact("growing:memory=4M,seed=1,of=(window:length=1us,tick=1ns)");
-    clock_is_exact("horizontal:memory=4M,seed=1,slices=4,of=(window:length=1us,tick=1ns)");
-    clock_is_exact("vertical:memory=4M,seed=1,slices=4,of=(window:length=1us,tick=1ns)");
+    clock_is_exact("window:memory=1M,seed=1,length=1us,tick=1ns", 1);
+    clock_is_exact("growing:memory=4M,seed=1,of=(window:length=1us,tick=1ns)", 1);
+    clock_is_exact("horizontal:memory=4M,seed=1,slices=4,of=(window:length=1us,tick=1ns)", 1);
+    clock_is_exact("vertical:memory=4M,seed=1,slices=4,of=(window:length=1us,tick=1ns)", 1);
+    /* whole seconds, which are whole ticks */
+    const int64_t second = 1000000000;
+    clock_is_exact("window:memory=1M,seed=1,length=1000s,tick=1s", second);
+    clock_is_exact("growing:memory=4M,seed=1,of=(window:length=1000s,tick=1s)", second);
+    clock_is_exact("horizontal:memory=4M,seed=1,slices=4,of=(window:length=1000s,tick=1s)", second);
+    clock_is_exact("horizontal:memory=4M,seed=1,slices=4,of=(recent:window=1000s)", second);
 }
 
 /* --- no old cell is taken for a running one -------------------------------------------- */

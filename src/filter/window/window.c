@@ -155,7 +155,7 @@ static void resolve_tick(weir__window *f) {
     weir__value *tick = &f->base.values[OPT_TICK];
     unsigned width = choose_width(f);
     unsigned ticks = weir__window_ticks(f->jumping, in_lines(f, width), width);
-    if (ticks > WEIR__TICKS_MOST) ticks = WEIR__TICKS_MOST;
+    if (ticks > WEIR__TICKS_MOST) ticks = WEIR__TICKS_MOST + 1; /* and the one under way */
     weir__opt_resolve(&f->base, OPT_TICK, f->length / ticks + 1);
     tick->is_time = f->is_time;
     if (tick->whole > f->length) tick->whole = f->length;
@@ -164,6 +164,7 @@ static void resolve_tick(weir__window *f) {
 static weir_status settle_tick(weir__window *f, weir_error *err) {
     weir_filter *base = &f->base;
     const weir__value *tick = &base->values[OPT_TICK];
+    f->tick_given = tick->given;
     if (!tick->given) resolve_tick(f);
     if (tick->is_time != f->is_time)
         return weir__opt_fail(base, OPT_TICK, err,
@@ -173,6 +174,7 @@ static weir_status settle_tick(weir__window *f, weir_error *err) {
                               "a window shorter than its tick forgets everything at once; ask for "
                               "a tick of at most half of 'length'");
     f->tick = tick->whole;
+    f->phase = f->is_time ? WEIR__INSTANT_ZERO % f->tick : 0; /* at whole ticks of the clock */
     uint64_t ticks = f->length / f->tick + 1;
     f->width = weir__window_width(f->jumping, f->block && !may_be_fine(f), ticks);
     if (!f->width || (!f->jumping && f->length / f->tick > WEIR__TICKS_MOST))
@@ -192,7 +194,8 @@ static weir_status settle_tick(weir__window *f, weir_error *err) {
 static weir_status settle_k(weir__window *f, weir_error *err) {
     weir_filter *base = &f->base;
     double fpr = weir__opt_rate(base, WEIR__OPT_FPR);
-    if (!weir__opt_given(base, OPT_K))
+    f->k_given = weir__opt_given(base, OPT_K);
+    if (!f->k_given)
         weir__opt_resolve(base, OPT_K,
                           weir__window_best_k(f->jumping, f->block, f->width, f->lines, fpr));
     f->k = (unsigned)weir__opt_whole(base, OPT_K);
@@ -213,6 +216,25 @@ static weir_status settle_k(weir__window *f, weir_error *err) {
         return weir__opt_fail(base, OPT_EQUAL, err,
                               "generations have no timers; 'equal' goes with mode=sliding");
     return WEIR_OK;
+}
+
+/* Where every setting of a window of records is given, its records decide how many cells run
+ * at most, and so the rate. That stands in for an fpr that nobody asked for and that would
+ * cut the window short. */
+static void imply_fpr(weir__window *f) {
+    const weir_filter *base = &f->base;
+    bool all_given = weir__opt_given(base, OPT_LENGTH) && f->tick_given && f->k_given;
+    if (!all_given || f->is_time || !weir__fpr_is_open(base)) return;
+    double want = ((double)f->length + (double)f->tick) * 1.02 + 2; /* 2%: cells fall unevenly */
+    double low = weir__opt_rate(base, WEIR__OPT_FPR), high = 1;
+    if (weir__window_capacity(f->jumping, f->block, f->width, f->lines, f->k, low) >= want) return;
+    for (int i = 0; i < 40; i++) {
+        double middle = sqrt(low * high);
+        if (weir__window_capacity(f->jumping, f->block, f->width, f->lines, f->k, middle) < want)
+            low = middle;
+        else high = middle;
+    }
+    weir__imply_fpr(&f->base, high);
 }
 
 /* A window of records never has more keys than records: room for twice as many is
@@ -273,6 +295,7 @@ static weir_status create(weir_filter *base, weir_error *err) {
     weir_status status = settle_tick(f, err);
     if (status == WEIR_OK) status = settle_k(f, err);
     if (status != WEIR_OK) return status;
+    imply_fpr(f);
     leave_out_what_is_not_needed(f);
     f->marks = weir__window_marks(f->jumping, f->width);
     f->running_most = weir__window_ticks(f->jumping, f->block, f->width);

@@ -36,12 +36,14 @@ enum { WEIR__MARKS = 63, WEIR__SWEPT_LINES = 64, WEIR__SWEEP_EVERY = 64 }; /* th
 typedef struct {
     weir_filter base;
     bool block, jumping, renew, is_time;
+    bool tick_given, k_given; /* by the spec, not derived */
     unsigned k, equal, width, a_word; /* bits in a cell, cells in a word */
     unsigned marks, running_most;     /* S and R */
     uint64_t mask, lows;              /* of a cell; the lowest bit of each cell of a word */
     uint64_t words, lines, blocks;
     double fits;                               /* keys that may run at once */
     uint64_t length, tick;                     /* records or nanoseconds */
+    uint64_t phase;                            /* instants modulo tick at which ticks begin */
     uint64_t limit;                            /* cells that may run; jumping: in a generation */
     uint64_t early;                            /* cells in a tick that end it */
     uint64_t quota;                            /* blocks to sweep in each tick */
@@ -96,8 +98,9 @@ static inline void weir__window_touch(weir__window *f, uint64_t word) {
 }
 
 /* Times may be negative: count from the lowest. */
+#define WEIR__INSTANT_ZERO (UINT64_C(1) << 63) /* the instant of time 0 */
 static inline uint64_t weir__window_instant(int64_t time) {
-    return (uint64_t)time ^ UINT64_C(1) << 63;
+    return (uint64_t)time ^ WEIR__INSTANT_ZERO;
 }
 
 /* Ticks are over that began before the window; a new one begins where time is. */

@@ -613,13 +613,13 @@ static double places_share_on(const weir_filter *base, uint64_t first, uint64_t 
     return cells ? (double)on / (double)cells : 0;
 }
 
-/* A tick begins at a multiple of its length, whoever counts, so that processes with one clock
- * agree. */
+/* Ticks begin at whole ticks of the clock, whoever counts, so that processes with one clock agree.
+ */
 static void places_instants(const weir_filter *base, uint64_t *oldest, uint64_t *newest) {
     const weir__window *f = (const weir__window *)base;
-    uint64_t at = f->state.latest;
+    uint64_t at = f->state.latest, since = weir__window_into_tick(f, at);
     *oldest = at > f->length ? at - f->length : 0;
-    *newest = at - at % f->tick;
+    *newest = at > since ? at - since : 0;
 }
 
 const weir__places weir__window_places = {.shape = places_shape,

@@ -141,7 +141,7 @@ void weir__window_go_on_to(weir__window *f, uint64_t at) {
            at - f->began[weir__window_mark(f, f->state.oldest)] > f->length)
         forget_oldest(f);
     if (!f->state.started || at >= f->state.tick_end) {
-        uint64_t since = (at % f->tick + f->tick - f->phase) % f->tick; /* the tick began */
+        uint64_t since = weir__window_into_tick(f, at);
         f->state.started = 1;
         f->state.tick_end = plus(at, f->tick - since);
         begin_tick(f, at > since ? at - since : 0);

@@ -103,6 +103,11 @@ static inline uint64_t weir__window_instant(int64_t time) {
     return (uint64_t)time ^ WEIR__INSTANT_ZERO;
 }
 
+/* How long before an instant its tick began. */
+static inline uint64_t weir__window_into_tick(const weir__window *f, uint64_t at) {
+    return (at % f->tick + f->tick - f->phase) % f->tick;
+}
+
 /* Ticks are over that began before the window; a new one begins where time is. */
 void weir__window_go_on_to(weir__window *f, uint64_t at);
 

@@ -108,10 +108,11 @@ static const opt_entry count_table[] = {
      "treated by `--on-missing`, one in which it is not a number by `--on-bad`."},
     {C_GROUP, "group", 'g', OPT_VALUE, "FIELD", NULL, NULL, G_OF, true,
      "Answer for each value of a column or JSON path.",
-     "Each group has small sketches of its own: 64K for lists and counts (unless `--memory` says "
-     "otherwise), 4K for `--distinct`, 256K for `--range` and `--quantiles`; with `--window` 18 "
-     "times that. Groups are printed "
-     "the largest first. With `--join` each is joined with all of the other file; with `--exact` "
+     "Each group has small sketches of its own: 64K for counts, `--quantiles` and lists of up to "
+     "100 keys (unless `--memory` says otherwise), 1M for a longer list and 400 bytes for each of "
+     "its keys, 4K for `--distinct`, 256K for `--range`; with `--window` 18 times that. Groups are "
+     "printed the largest first. With `--join` each is joined with all of the other file; with "
+     "`--exact` "
      "each has its share of the memory for exact counts."},
     {C_GROUPS, "groups", 0, OPT_VALUE, "N", NULL, "100", G_OF, false,
      "The most groups to tell apart.",

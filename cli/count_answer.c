@@ -55,7 +55,8 @@ static bool counts_whole(const count_settings *s) { return !s->from.in.number_fi
 static void make_whole(weir_estimate *e) {
     double low = ceil(e->low - 1e-9), high = floor(e->high + 1e-9);
     if (low > high) low = floor(e->low), high = ceil(e->high);
-    *e = (weir_estimate){fmin(fmax(round(e->value), low), high), low, high, e->deviation};
+    double value = fmin(fmax(round(e->value), low), high);
+    *e = (weir_estimate){value + 0.0, low + 0.0, high + 0.0, e->deviation}; /* -0 becomes 0 */
 }
 
 static int one_row(asker *a, answer_kind kind, const weir_estimate *e) {

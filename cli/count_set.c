@@ -17,9 +17,12 @@
 #include "report.h"
 #include "run_note.h"
 
-enum { PANES = 16, K_MOST = 10000000, KEYS_OF_PANE = 100 };
-enum { KEY_BYTES = 450 };        /* for each of a list, at most */
-enum { KEY_WHOLE = 4096 };       /* a key up to this is kept whole, memory permitting */
+enum { PANES = 16 };          /* sketches that a window moves by: it reaches back a 16th too far */
+enum { K_MOST = 10000000 };   /* the most keys of a list, as for --top */
+enum { KEYS_OF_PANE = 100 };  /* the least that a pane keeps for the list of its window */
+enum { KEY_BYTES = 450 };     /* memory for each key of a list, at most */
+enum { KEY_WHOLE = 4096 };    /* bytes up to which a key is kept whole, memory permitting */
+enum { KEYS_OF_GROUP = 100 }; /* the longest list for which a group has only 64K */
 enum { SAMPLE_BYTES = 4 << 20 }; /* for the keys of --sample, or 64 each if that is more */
 
 static const char *const part_names[PARTS] = {"keys",   "signed",    "distinct", "integers",
@@ -114,23 +117,27 @@ static void widen(char *spec, const count_settings *s) {
     snprintf(spec + strlen(spec), SPEC_SIZE - strlen(spec), ",width=%.0f", width);
 }
 
+/* The --memory of the sketch that keeps a list, of one pane in a window; false if not given. */
+static bool memory_of_list(const count_settings *s, double *bytes) {
+    uint64_t memory;
+    if (!s->memory || weir_parse_size(s->memory, &memory, NULL)) return false;
+    *bytes = (double)memory / (s->window ? PANES + 2 : 1);
+    return true;
+}
+
 /* How many keys may be above; fewer where they would take more than half of the memory. */
 static double keys_above(const count_settings *s) {
-    double k = s->above > 0 ? ceil(1 / s->above) : 0;
-    uint64_t memory;
-    if (!s->memory || weir_parse_size(s->memory, &memory, NULL)) return k;
-    double most = fmax(1, floor((double)memory / 2 / KEY_BYTES));
-    return k < most ? k : most;
+    double k = s->above > 0 ? ceil(1 / s->above) : 0, memory;
+    return memory_of_list(s, &memory) ? fmin(k, fmax(1, floor(memory / 2 / KEY_BYTES))) : k;
 }
 
 /* The keys of a window's list are found pane by pane, where many are equal that are not in
  * the window: so more are kept, as far as they take no more than a quarter of a pane. */
 static double keys_of_panes(const count_settings *s) {
-    uint64_t memory;
+    double memory;
     if (!s->window) return 0;
-    if (!s->memory || weir_parse_size(s->memory, &memory, NULL)) return KEYS_OF_PANE;
-    double most = floor((double)memory / (PANES + 2) / 4 / KEY_BYTES);
-    return most < KEYS_OF_PANE ? most : KEYS_OF_PANE;
+    if (!memory_of_list(s, &memory)) return KEYS_OF_PANE;
+    return fmin(KEYS_OF_PANE, floor(memory / 4 / KEY_BYTES));
 }
 
 /* Memory for the bytes of the keys of a list: that of keys of 4 KiB for twice the list, for
@@ -144,14 +151,18 @@ static double bytes_of_keys(const count_settings *s, double k) {
     return floor(fmin(fmax(2 * k, 8) * KEY_WHOLE, fmax(fmax(256 * k, 512), share)));
 }
 
+/* How many keys a list keeps. */
+static double keys_of_list(const count_settings *s) {
+    double spare = s->listed ? (double)s->listed : keys_of_panes(s);
+    return fmin(fmax(fmax(keys_above(s), spare), (double)s->top), K_MOST);
+}
+
 /* The kind for a part when none was given. */
 static void place_usual(count_specs *specs, const count_settings *s, count_part part) {
     char *spec = specs->of[part];
     if (!questions_of(s, part) || *spec) return;
     if (part == PART_KEYS && (s->top || s->above > 0)) {
-        double spare = s->listed ? (double)s->listed : keys_of_panes(s);
-        double k = fmax(fmax(keys_above(s), spare), (double)s->top);
-        k = fmin(k, K_MOST);
+        double k = keys_of_list(s);
         double bytes = s->listed ? (double)s->key_bytes : bytes_of_keys(s, k);
         snprintf(spec, SPEC_SIZE, "top:k=%.0f", k);
         if (bytes > 0) snprintf(spec + strlen(spec), SPEC_SIZE - strlen(spec), ",keys=%.0f", bytes);
@@ -182,7 +193,7 @@ static bool is_sized(count_part part) { return counts_weights(part) || part == P
  * count at every level. NULL: what the kind takes. */
 static const char *usual_memory(const count_settings *s, count_part part) {
     static const char *const small[PARTS] = {"64K", "64K", "4K", "256K", NULL, "64K", "64K"};
-    bool long_list = part == PART_KEYS && s->top > 100;
+    bool long_list = part == PART_KEYS && keys_of_list(s) > KEYS_OF_GROUP;
     if (s->group) return long_list ? NULL : small[part];
     return part == PART_INTEGERS ? "4M" : NULL;
 }
@@ -259,7 +270,8 @@ static const char *purpose(const count_settings *s, count_part part, char text[6
     static const char *const of[PARTS] = {"--query",  "--estimator agms", "--distinct", "--range",
                                           "--sample", "--quantiles",      "--spectrum"};
     if (part == PART_KEYS && s->top) snprintf(text, 64, "--top %zu", s->top);
-    else if (part == PART_KEYS && s->above > 0) snprintf(text, 64, "--above");
+    else if (part == PART_KEYS && s->above > 0)
+        snprintf(text, 64, "--above %.15g%%", 100 * s->above);
     else if (part == PART_INTEGERS && !s->range_count) snprintf(text, 64, "--quantiles");
     else if (part == PART_SPECTRUM && !s->spectrum) snprintf(text, 64, "--where");
     else snprintf(text, 64, "%s", of[part]);

@@ -132,6 +132,8 @@ seq 1 3000 | awk '{ print $1 % 700 "," $1 % 3 }' >grouped
 of=$(kilobytes --memory 1M grouped); ((of <= 1024 + 16)) && ok window-memory || no window-memory "${of}K"
 of=$(kilobytes grouped); ((of > 18 * 1024 && of <= 19 * 1024)) && ok window-usual-memory || no window-usual-memory "${of}K"
 of=$(kilobytes --format csv --key 1 --group 2 grouped); ((of <= 20 * 64)) && ok window-group-memory || no window-group-memory "${of}K"
+run count $s --csv --format csv --key 1 --group 2 --above 0.1% grouped
+is long-list-of-groups '0 2100' "$rc $(grep -c ',above,' out)"
 
 # --- keys, weights, groups -----------------------------------------------------------------
 printf 'user,ms,url\nann,10,/a\nbob,2.5,/a\nann,1,"/b,c"\nann,0.5,/a\n' >t.csv
@@ -345,8 +347,12 @@ run count $s --top 10 --memory 16K flat
 is flat 1 "$(grep -c '^nothing stands out' out)"
 run count $s --csv --above 1% in
 awk -F, 'NR > 1 { for (i = 3; i <= 5; i++) if ($i != int($i)) exit 1 }' out && ok whole-bounds || no whole-bounds "$(cat out)"
+seq 100 >hundred
+run count --seed 1 --csv --memory 128 --query a1 --query a2 hundred
+is no-minus-zero 'query,a1,0,0,7,0 query,a2,0,0,11,0' "$(tail -n +2 out | cut -d, -f1-6 | paste -sd ' ')"
 run count $s --window 10K flat
 is window-said 1 "$(grep -c '^window .* the last 10,[0-9]* records are counted$' out)"
+trouble memory-above "count: --memory 4K is too little for --above 0.1%; 32K would do" count --memory 4K --window 30K --above 0.1% in
 trouble memory-words "count: --memory 10K is too little for --top 100; 64K would do" count --memory 10K --top 100 in
 for i in $(seq 1 200); do yes "k$i" | head -$((2000 / i)); done >zipf
 run count $s --json --above 2% zipf

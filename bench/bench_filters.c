@@ -42,6 +42,7 @@
 #endif
 
 #include <weir.h>
+#include <weir_text.h>
 
 #include "bench.h"
 #include "bench_measure.h"

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include <weir.h>
+#include <weir_text.h>
 
 #include "bench.h"
 

@@ -17,6 +17,7 @@
 #include "weir.h"
 #include "weir_pairs.h"
 #include "weir_sketch.h"
+#include "weir_text.h"
 
 enum { INSPECT_JSON = 1 };
 

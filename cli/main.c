@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "opts.h"
 #include "weir.h"
+#include <weir_text.h>
 
 const opt_command *const cli_commands[] = {&cmd_dedup, &cmd_count,   &cmd_pairs,
                                            &cmd_plan,  &cmd_inspect, &cmd_merge,

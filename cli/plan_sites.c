@@ -11,6 +11,7 @@
 #include "plan_show.h"
 #include "report.h"
 #include "weir_sites.h"
+#include "weir_text.h"
 
 #define FNR_STANDARD 0.01
 

@@ -13,6 +13,7 @@
 #include "report.h"
 #include "values.h"
 #include "weir_sites.h"
+#include "weir_text.h"
 
 static int bad_loss(const char *text) {
     return cli_error("--lose: '%s' is not SITE@RECORD or SITES@RECORDS, such as 3@1000 or "

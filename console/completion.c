@@ -9,6 +9,7 @@
 
 #include "manual.h"
 #include "weir.h"
+#include "weir_text.h"
 
 /* Print "a|b|c" with another separator. */
 static void put_joined(const char *names, char separator) {

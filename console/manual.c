@@ -13,6 +13,7 @@
 
 #include "weir.h"
 #include "weir_sketch.h"
+#include "weir_text.h"
 
 enum { WIDTH = 80, INDENT = 4, HANG = 8 };
 

@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "manual.h"
 #include "weir.h"
+#include "weir_text.h"
 
 /* Every command has these; an option of its own comes before --version. */
 static const opt_entry help_options[] = {

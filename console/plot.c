@@ -13,6 +13,7 @@
 
 #include "cli.h"
 #include "weir.h"
+#include "weir_text.h"
 
 enum { COLUMNS_MOST = 200, ROWS_MOST = 60, Y_STEPS = 4, LABEL = 8 };
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "weir.h"
+#include "weir_text.h"
 
 enum { TICK_MS = 200, PLAIN_TICK_MS = 1000, FIRST_MS = 1000 };
 

@@ -27,7 +27,7 @@
 #ifndef WEIR_PAIRS_H
 #define WEIR_PAIRS_H
 
-#include <weir.h>
+#include <weir_text.h>
 
 #ifdef __cplusplus
 extern "C" {

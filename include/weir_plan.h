@@ -16,7 +16,7 @@
 #ifndef WEIR_PLAN_H
 #define WEIR_PLAN_H
 
-#include <weir.h>
+#include <weir_text.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -32,7 +32,8 @@
 #ifndef WEIR_SKETCH_H
 #define WEIR_SKETCH_H
 
-#include <weir.h>
+#include <weir_embed.h>
+#include <weir_text.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,8 @@
 /* weir_lab_main.c - the program weir-lab: run the papers' experiments, and report their results.
  *
  * `weir lab` runs it too (cli/cmd_lab.c), so it speaks as `weir: lab:`. The options and the manual
- * are in lab_options.c. Messages, the option parser and the options of records are those of console/.
+ * are in lab_options.c. Messages, the option parser and the options of records are those of
+ * console/.
  */
 #include <errno.h>
 #include <signal.h>

@@ -13,6 +13,7 @@
 #include "producers.h"
 #include "redis_api.h"
 #include "weir.h"
+#include "weir_embed.h"
 #include "weir_sites.h"
 #include "weir_sketch.h"
 

@@ -33,7 +33,7 @@ typedef struct {
     int64_t refreshed;           /* wire_now() of the last attempt */
     uint64_t refreshes;
     uint64_t changes; /* of the map: slots that have gone to another node, or maps with such */
-    weir_error why; /* of the last failure */
+    weir_error why;   /* of the last failure */
 } fleet;
 
 /* Reach a server and learn the map. With an address of one server that turns out to be a

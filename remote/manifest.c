@@ -1,5 +1,6 @@
 /* manifest.c - what a remote filter is made of, as text under a key of its own. */
 #include "manifest.h"
+#include "weir_text.h"
 
 #include <ctype.h>
 #include <stdio.h>

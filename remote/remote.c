@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "places.h"
+#include "weir_text.h"
 #include "wire_error.h"
 
 enum { CONNECT_MS = 2000, PATIENCE_MS = 10000, LOST_MS = 30000, REPLICAS_MS = 1000, IN_FLIGHT = 4 };

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "weir.h"
+#include "weir_text.h"
 
 /* How slow the checker is that the test runs under, by WEIR_SLOW. 0: none. 1: a sanitizer, and what
  * is repeated for statistics is so less often. 2: valgrind, and tests of every byte take samples.

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "weir.h"
+#include "weir_embed.h"
 
 typedef struct {
     uint64_t probe;      /* hash of the four bytes "weir": tells another hash function */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "weir_text.h"
 
 #define HUGE_PAGE ((uint64_t)2 << 20)
 #define SMALL_PAGE ((uint64_t)4096)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "weir.h"
+#include "weir_embed.h"
 
 /* Zeroed memory from an allocator, or from calloc() if it has no functions; NULL if there is
  * none. */

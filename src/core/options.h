@@ -16,6 +16,8 @@
 
 #include "core/error.h"
 #include "weir.h"
+#include "weir_embed.h"
+#include "weir_text.h"
 
 #define WEIR__SPEC_MAX 1024 /* longest spec that is read, its end included */
 

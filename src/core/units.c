@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "weir_text.h"
 
 typedef struct {
     const char *name;

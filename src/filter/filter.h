@@ -39,8 +39,10 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "weir.h"
+#include "weir_embed.h"
 #include "weir_plan.h"
 #include "weir_sites.h"
+#include "weir_text.h"
 
 /* Options by place: the common ones first, then a filter's own in the order of
  * its table (WEIR__OPT_OWN + 0, + 1, ...). */

@@ -16,6 +16,7 @@
 #include "core/options.h"
 #include "weir.h"
 #include "weir_pairs.h"
+#include "weir_text.h"
 
 /* Rates that differ by less are the same: 0.1% and 0.001 differ in the last bit of a double. */
 #define RATE_TOLERANCE 1e-12

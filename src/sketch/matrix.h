@@ -12,6 +12,7 @@
 
 #include "sketch/rowhash.h"
 #include "weir.h"
+#include "weir_embed.h"
 #include "weir_sketch.h"
 
 #define WEIR__DEPTH_MOST 32

@@ -23,7 +23,9 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "weir.h"
+#include "weir_embed.h"
 #include "weir_sketch.h"
+#include "weir_text.h"
 
 enum { WEIR__SK_MEMORY, WEIR__SK_SEED, WEIR__SK_HASH, WEIR__SK_OWN };
 

@@ -16,6 +16,7 @@
 #include "core/family.h"
 #include "filter/audit.h"
 #include "weir.h"
+#include "weir_embed.h"
 
 #define WEIR__SNAPSHOT_MARK "\x89weir\r\n\x1a" /* 8 bytes; a text transfer would break it */
 #define WEIR__SNAPSHOT_VERSION 1

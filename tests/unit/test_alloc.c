@@ -9,6 +9,7 @@
 #include "weir_pairs.h"
 #include "weir_plan.h"
 #include "weir_sketch.h"
+#include "weir_text.h"
 
 /* Run `operation` with each of its allocations failing in turn. */
 static void fail_each(weir_status (*operation)(const char *argument, weir_error *err),

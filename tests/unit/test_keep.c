@@ -5,9 +5,11 @@
  * in a file, through functions and in memory, and every status of loading is reached.
  */
 #include "testing.h"
+#include "weir_embed.h"
 #include "weir_pairs.h"
 #include "weir_sites.h"
 #include "weir_sketch.h"
+#include "weir_text.h"
 
 #include <sys/stat.h>
 

@@ -2,6 +2,7 @@
  */
 #include "testing.h"
 #include "weir_pairs.h"
+#include "weir_text.h"
 
 static void options_are_found_by_kind(void **state) {
     (void)state;

@@ -9,10 +9,12 @@
 #include "failing.h"
 #include "testing.h"
 #include "weir_cpu.h"
+#include "weir_embed.h"
 #include "weir_pairs.h"
 #include "weir_plan.h"
 #include "weir_sites.h"
 #include "weir_sketch.h"
+#include "weir_text.h"
 
 #include <errno.h>
 
@@ -591,8 +593,9 @@ static size_t read_header(const char *name) {
 
 static void every_status_is_named_and_reached(void **unused) {
     (void)unused;
-    static const char *const headers[] = {"weir.h",      "weir_sketch.h", "weir_pairs.h",
-                                          "weir_plan.h", "weir_sites.h",  "weir_cpu.h"};
+    static const char *const headers[] = {"weir.h",       "weir_sketch.h", "weir_pairs.h",
+                                          "weir_text.h",  "weir_embed.h",  "weir_plan.h",
+                                          "weir_sites.h", "weir_cpu.h"};
     size_t found = 0;
     int wrong = 0;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) found += read_header(headers[i]);

@@ -18,6 +18,7 @@
 #include "filter/line/lines.h"
 #include "filter/probe.h"
 #include "weir_plan.h"
+#include "weir_text.h"
 
 /* The first options of both filters, in this order. */
 enum {

@@ -18,7 +18,7 @@
 #include "lab_race.h"
 
 #define SBF_FORMAT "stable:layout=classic,max=1,k=2,p=4,fpr=20%%,memory=%.0f"
-#define RSBF_FORMAT "reservoir:fpr=10%%,reading=tables,pstar=3%%,k=%.0f,memory=%.0f"
+#define RSBF_FORMAT "reservoir:reading=tables,pstar=3%%,k=%.0f,memory=%.0f"
 
 #define LEAST_BYTES 1024 /* that a filter takes; a quick size may come below it */
 
@@ -470,7 +470,7 @@ static weir_status run_theorem(lab_unit *unit) {
     weir_status status = lab_race_start(&race, unit, stream);
     if (!status)
         status = lab_race_add(&race,
-                              "reservoir:fpr=10%%,reading=tables,pstar=0.1%%,k=%.0f,"
+                              "reservoir:reading=tables,pstar=0.1%%,k=%.0f,"
                               "memory=%.0f",
                               unit->c->p[P_K], bits / 8);
     for (int row = 0; !status && row < COURSE_ROWS; row++) {

@@ -32,6 +32,7 @@ implies spectral spectral:k=4,capacity=4300,memory=16K 39.55%
 implies apbf apbf:k=4,l=4,generation=1000,memory=4K 33.43%
 implies reservoir reservoir:memory=4K,k=2,pstar=3% 25%
 implies window window:memory=4K,k=2,length=1000,tick=10 72.65%
+implies window-without-tick window:memory=64K,k=1,length=1000 1.34%
 implies qht qht:memory=4K,slots=2,bits=3 28.57%
 # and of filters made of them
 implies horizontal "horizontal:slices=4,of=(stable:k=2,p=4),memory=16K" 11.21%
@@ -49,6 +50,8 @@ trouble reservoir-contradicts "dedup: k=3 allows a false positive rate of 12.5%,
   dedup --filter reservoir:memory=4K,k=3,aim=fpr --fpr 10% keys
 run dedup --filter reservoir:memory=4K,k=3 --fpr 10% keys # the paper's own choice, a target
 is reservoir-target 0 "$rc"
+trouble_like window-contradicts "dedup: --memory 64K is too small for a window at fpr=0.0001%*" \
+  dedup --memory 64K --filter window:k=1,length=1000 --fpr 0.0001% keys
 trouble_like part-contradicts "dedup: a part with * cannot be made: k=2, p=4 allow*" \
   dedup --filter "horizontal:slices=4,of=(stable:k=2,p=4),memory=16K" --fpr 1% keys
 run dedup --filter stable:memory=512K,max=1,k=2,p=4 --fpr 12% --stats keys

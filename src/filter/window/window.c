@@ -117,14 +117,20 @@ static unsigned finest_width(const weir__window *f) {
     return width;
 }
 
+/* Where length, in records, and k are given but no rate, the rate follows from both. */
+static bool rate_follows(const weir__window *f) {
+    return f->length_given && f->k_given && !f->is_time && weir__fpr_is_open(&f->base);
+}
+
 /* The widest that fits, which is that of the finest ticks; if none fits, the one that
- * lasts longest, less half a tick. */
+ * lasts longest, less half a tick. Where the rate follows from the settings any fits: then
+ * it is the widest of those in lines. */
 static unsigned choose_width(const weir__window *f) {
     static const unsigned for_sliding[] = {6, 5, 4, 3}, for_jumping[] = {16, 8, 4, 3};
     const unsigned *widths = f->jumping ? for_jumping : for_sliding;
     double want = (double)f->length * 1.02 + 2, most = 0;
-    unsigned best = 0;
-    if (!weir__opt_given(&f->base, OPT_LENGTH) || f->is_time) return f->jumping ? 8 : 4;
+    unsigned best = widths[3];
+    if (!f->length_given || f->is_time) return f->jumping ? 8 : 4;
     if (may_be_fine(f))
         for (unsigned width = finest_width(f); width > WEIR__WIDTH_BLOCK; width--)
             if (keys_that_fit(f, width) >= want) return width;
@@ -135,7 +141,7 @@ static unsigned choose_width(const weir__window *f) {
         keys *= 1 - 0.5 / grain;
         if (keys > most) most = keys, best = widths[i];
     }
-    return best;
+    return rate_follows(f) ? widths[0] : best;
 }
 
 static weir_status too_many_ticks(const weir__window *f, uint64_t ticks, weir_error *err) {
@@ -164,7 +170,6 @@ static void resolve_tick(weir__window *f) {
 static weir_status settle_tick(weir__window *f, weir_error *err) {
     weir_filter *base = &f->base;
     const weir__value *tick = &base->values[OPT_TICK];
-    f->tick_given = tick->given;
     if (!tick->given) resolve_tick(f);
     if (tick->is_time != f->is_time)
         return weir__opt_fail(base, OPT_TICK, err,
@@ -194,7 +199,6 @@ static weir_status settle_tick(weir__window *f, weir_error *err) {
 static weir_status settle_k(weir__window *f, weir_error *err) {
     weir_filter *base = &f->base;
     double fpr = weir__opt_rate(base, WEIR__OPT_FPR);
-    f->k_given = weir__opt_given(base, OPT_K);
     if (!f->k_given)
         weir__opt_resolve(base, OPT_K,
                           weir__window_best_k(f->jumping, f->block, f->width, f->lines, fpr));
@@ -218,13 +222,11 @@ static weir_status settle_k(weir__window *f, weir_error *err) {
     return WEIR_OK;
 }
 
-/* Where every setting of a window of records is given, its records decide how many cells run
- * at most, and so the rate. That stands in for an fpr that nobody asked for and that would
- * cut the window short. */
+/* The records of a window decide how many cells run at most, and so the rate. That stands in for an
+ * fpr that nobody asked for and that would cut the window short. */
 static void imply_fpr(weir__window *f) {
     const weir_filter *base = &f->base;
-    bool all_given = weir__opt_given(base, OPT_LENGTH) && f->tick_given && f->k_given;
-    if (!all_given || f->is_time || !weir__fpr_is_open(base)) return;
+    if (!rate_follows(f)) return;
     double want = ((double)f->length + (double)f->tick) * 1.02 + 2; /* 2%: cells fall unevenly */
     double low = weir__opt_rate(base, WEIR__OPT_FPR), high = 1;
     if (weir__window_capacity(f->jumping, f->block, f->width, f->lines, f->k, low) >= want) return;
@@ -291,6 +293,8 @@ static weir_status create(weir_filter *base, weir_error *err) {
     f->jumping = weir__opt_whole(base, OPT_MODE) == 1;
     f->renew = weir__opt_whole(base, OPT_RENEW) == 1;
     f->is_time = base->values[OPT_LENGTH].is_time;
+    f->length_given = weir__opt_given(base, OPT_LENGTH);
+    f->k_given = weir__opt_given(base, OPT_K);
     settle_length(f);
     weir_status status = settle_tick(f, err);
     if (status == WEIR_OK) status = settle_k(f, err);

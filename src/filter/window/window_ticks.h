@@ -36,7 +36,7 @@ enum { WEIR__MARKS = 63, WEIR__SWEPT_LINES = 64, WEIR__SWEEP_EVERY = 64 }; /* th
 typedef struct {
     weir_filter base;
     bool block, jumping, renew, is_time;
-    bool tick_given, k_given;         /* by the spec, not derived */
+    bool length_given, k_given;       /* by the spec, not derived */
     unsigned k, equal, width, a_word; /* bits in a cell, cells in a word */
     unsigned marks, running_most;     /* S and R */
     uint64_t mask, lows;              /* of a cell; the lowest bit of each cell of a word */

@@ -4,6 +4,7 @@
  * read them and is the same for every run.
  */
 #include "accuracy_page.h"
+#include "weir_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "accuracy.h"
+#include "weir_text.h"
 
 #define WORST_SHOWN 12
 #define FAILURES_SHOWN 60

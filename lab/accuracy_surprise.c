@@ -7,6 +7,7 @@
 
 #include "accuracy_drawn.h"
 #include "accuracy_surprise.h"
+#include "weir_text.h"
 
 /* Of 64 bits for each distinct key; i + 2 is twice i. */
 static const double memories[] = {1.0 / 32, 3.0 / 64, 1.0 / 16, 3.0 / 32, 1.0 / 8,

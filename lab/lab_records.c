@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "lab_error.h"
+#include "weir_text.h"
 
 static weir_status parse_one(lab_records *r, const char *name, const char *value, weir_error *err) {
     uint64_t *count = !strcmp(name, "n")       ? &r->n

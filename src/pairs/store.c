@@ -38,6 +38,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "pairs/sort64.h"
+#include "weir_text.h"
 
 enum {
     BUFFER_WORDS = 4096, /* to read one run */

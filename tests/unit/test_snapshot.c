@@ -14,6 +14,7 @@
 
 #include "core/hash.h"
 #include "core/rng.h"
+#include "weir_embed.h"
 
 #define KEYS 6000
 

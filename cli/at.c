@@ -1,9 +1,10 @@
 /* at.c - `--at URL`: the filter stands on Redis or Valkey servers. */
-#include "at.h"
+#include "at_live.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli.h"
 #include "progress.h"
@@ -49,6 +50,13 @@ static int take(at_settings *at, int id, const char *value) {
         code = value_number("--slices", value, 1, 1024, false, &number);
         at->slices = (size_t)number;
         break;
+    case AT_LEAF:
+        code = value_number("--leaf", value, 0, UINT32_MAX, false, &number);
+        at->leaf = number + 1;
+        break;
+    case AT_LEAVES:
+        at->leaves_on_servers = !strcmp(value, "servers");
+        break;
     case AT_PASSWORD:
         o->password_file = value;
         break;
@@ -87,10 +95,15 @@ int at_resolve(const at_settings *at) {
 
 #ifdef HAVE_REMOTE
 
+/* Said as it happens, and kept for --stats. */
 static void say(void *context, const char *message) {
-    (void)context;
+    at_filter *f = context;
     progress_clear();
     cli_warn("%s", message);
+    if (f->event_count++ >= AT_EVENTS) return;
+    at_event *e = &f->events[f->event_count - 1];
+    e->time = clock_now(CLOCK_REALTIME);
+    snprintf(e->text, sizeof e->text, "%s", message);
 }
 
 /* A signal ends the wait for servers that do not answer, but not at once. */
@@ -115,21 +128,73 @@ static int check_spec(const weir_remote *remote, const char *url, const char *sp
                      difference.message);
 }
 
-int at_begin(weir_remote **remote, at_settings *at, const char *spec, bool kind_given) {
+/* What there is under the name, or else what was asked for, may be a filter that is asked a message
+ * at a time. */
+static bool goes_live(const weir_remote *remote, const char *spec) {
+    char there[SPEC_SIZE];
+    return at_live_is_for(weir_remote_spec(remote, there, sizeof there) ? there : spec);
+}
+
+static int begin(at_filter *f, at_settings *at, const char *spec, bool kind_given) {
     weir_error err;
+    if (weir_remote_open(&f->remote, at->url, &at->options, &err) != WEIR_OK)
+        return cli_error("%s", err.message);
+    int code = check_spec(f->remote, at->url, spec, kind_given);
+    if (code != EXIT_DONE) return code;
+    if (goes_live(f->remote, spec)) {
+        weir_remote_close(f->remote);
+        f->remote = NULL;
+        return at_live_begin(f, at, spec);
+    }
+    if (at->leaf || at->leaves_on_servers)
+        return cli_error("--%s goes with --filter tree", at->leaf ? "leaf" : "leaves");
+    if (weir_remote_begin(f->remote, spec, at->slices, &err) != WEIR_OK)
+        return cli_error("%s", err.message);
+    return check_spec(f->remote, at->url, spec, kind_given);
+}
+
+int at_begin(at_filter **out, at_settings *at, const char *spec, bool kind_given) {
+    at_filter *f = *out = calloc(1, sizeof *f);
+    if (!f) return cli_error("out of memory");
+    f->leaf = at->leaf;
     at->options.say = say;
     at->options.stop = stop;
-    if (weir_remote_open(remote, at->url, &at->options, &err) != WEIR_OK)
-        return cli_error("%s", err.message);
-    int code = check_spec(*remote, at->url, spec, kind_given);
-    if (code == EXIT_DONE && weir_remote_begin(*remote, spec, at->slices, &err) != WEIR_OK)
-        code = cli_error("%s", err.message);
-    if (code == EXIT_DONE) code = check_spec(*remote, at->url, spec, kind_given);
+    at->options.context = f;
+    int code = begin(f, at, spec, kind_given);
+    if (code == EXIT_DONE) return code;
+    at_end(f);
+    *out = NULL;
     return code;
 }
 
+weir_filter *at_twin(const at_filter *f) {
+    return f->live ? weir_live_filter(f->live) : weir_remote_twin(f->remote);
+}
+
+/* --- the servers' clock -------------------------------------------------------------------- */
+
+int64_t at_now(at_filter *f) {
+    enum { LOOK_S = 60 };
+    weir_error err;
+    int64_t ahead, now = clock_now(CLOCK_MONOTONIC);
+    if (!f->looked || now - f->looked > LOOK_S * INT64_C(1000000000)) {
+        weir_status status = f->live ? weir_live_clock(f->live, &ahead, &err)
+                                     : weir_remote_clock(f->remote, &ahead, &err);
+        if (status == WEIR_OK) f->ahead = ahead;
+        else if (!f->looked)
+            cli_warn("the clock of the servers cannot be read, so records have the time of this "
+                     "machine: %s",
+                     err.message);
+        f->looked = now;
+    }
+    return clock_now(CLOCK_REALTIME) + f->ahead;
+}
+
+/* --- batches -------------------------------------------------------------------------------- */
+
 /* Batches of the most that is allowed, several on their way at a time. */
-bool at_offer(weir_remote *remote, const weir_batch *batch, uint64_t *verdicts, size_t *seen) {
+static bool offer_to_slices(weir_remote *remote, const weir_batch *batch, uint64_t *verdicts,
+                            size_t *seen) {
     weir_error err = {0};
     bool good = true;
     size_t sent = 0, got = 0;
@@ -156,11 +221,23 @@ bool at_offer(weir_remote *remote, const weir_batch *batch, uint64_t *verdicts, 
     return good;
 }
 
-void at_end(weir_remote *remote) { weir_remote_close(remote); }
+bool at_offer(at_filter *f, const weir_batch *batch, uint64_t *verdicts, size_t *seen) {
+    return f->live ? at_live_offer(f, batch, verdicts, seen)
+                   : offer_to_slices(f->remote, batch, verdicts, seen);
+}
 
-char *at_spec(const weir_remote *remote) {
+void at_end(at_filter *f) {
+    if (!f) return;
+    if (f->remote) weir_remote_close(f->remote);
+    if (f->live) weir_live_close(f->live);
+    free(f->producers);
+    free(f);
+}
+
+char *at_spec(const at_filter *f) {
     char *spec = malloc(SPEC_SIZE);
-    if (spec) weir_remote_spec(remote, spec, SPEC_SIZE);
+    if (spec && f->live) weir_filter_spec(weir_live_filter(f->live), spec, SPEC_SIZE);
+    else if (spec) weir_remote_spec(f->remote, spec, SPEC_SIZE);
     return spec;
 }
 
@@ -170,15 +247,17 @@ static double share(uint64_t part, uint64_t whole) {
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-void at_report_text(FILE *out, const weir_remote *remote) {
+static void slices_text(FILE *out, const weir_remote *remote) {
     weir_remote_stats s;
     char spec[SPEC_SIZE] = "", shown[SPEC_SIZE] = "", a[32], b[32], c[32];
     weir_remote_get_stats(remote, &s);
     weir_remote_spec(remote, spec, sizeof spec);
     weir_spec_pretty(spec, shown, sizeof shown);
     fprintf(out, "filter           %s\n", shown);
-    fprintf(out, "servers          %zu slices on %zu masters; load even to %.3f (Jain)\n", s.slices,
-            s.masters, s.fairness);
+    fprintf(out,
+            "servers          %zu slices on %zu masters, at most %zu on one; load even to %.3f "
+            "(Jain)\n",
+            s.slices, s.masters, s.share_most, s.fairness);
     fprintf(out,
             "level 1, local   %s keys asked, %.2f%% answered here\n"
             "level 2, slices  %s keys in %s requests (%.2g a key), %.1f bytes a key\n",
@@ -204,21 +283,78 @@ void at_report_text(FILE *out, const weir_remote *remote) {
                 s.unsafe);
 }
 
-void at_report_json(FILE *out, const weir_remote *remote) {
+static void slices_json(FILE *out, const weir_remote *remote) {
     weir_remote_stats s;
     weir_remote_get_stats(remote, &s);
     fprintf(out,
-            ",\"remote\":{\"slices\":%zu,\"masters\":%zu,\"lost\":%zu,\"keys\":%" PRIu64
-            ",\"local_seen\":%" PRIu64 ",\"sent\":%" PRIu64 ",\"guessed\":%" PRIu64
+            ",\"remote\":{\"slices\":%zu,\"masters\":%zu,\"together\":%zu,\"lost\":%zu,\"keys\":"
+            "%" PRIu64 ",\"local_seen\":%" PRIu64 ",\"sent\":%" PRIu64 ",\"guessed\":%" PRIu64
             ",\"requests\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"messages\":%" PRIu64
             ",\"bytes_sent\":%" PRIu64 ",\"bytes_received\":%" PRIu64 ",\"reconnects\":%" PRIu64
             ",\"redirected\":%" PRIu64 ",\"emptied\":%" PRIu64 ",\"rolled_back\":%" PRIu64
             ",\"keys_rolled_back\":%" PRIu64 ",\"unsafe\":%" PRIu64 ",\"fairness\":",
-            s.slices, s.masters, s.lost, s.keys, s.local_seen, s.sent, s.guessed, s.requests,
-            s.repeated, s.messages, s.bytes_sent, s.bytes_received, s.reconnects, s.redirected,
-            s.emptied, s.rolled_back, s.keys_rolled_back, s.unsafe);
+            s.slices, s.masters, s.share_most, s.lost, s.keys, s.local_seen, s.sent, s.guessed,
+            s.requests, s.repeated, s.messages, s.bytes_sent, s.bytes_received, s.reconnects,
+            s.redirected, s.emptied, s.rolled_back, s.keys_rolled_back, s.unsafe);
     report_json_number(out, s.fairness);
-    fputc('}', out);
+}
+
+/* Bytes that went over the wire for verdicts. */
+static uint64_t wire_bytes(const at_filter *f) {
+    weir_live_stats live;
+    weir_remote_stats remote;
+    if (f->live) {
+        weir_live_get_stats(f->live, &live);
+        return live.bytes_sent + live.bytes_received;
+    }
+    weir_remote_get_stats(f->remote, &remote);
+    return remote.bytes_sent + remote.bytes_received;
+}
+
+/* "2026-11-19T05:30:01.123Z" */
+static const char *print_instant(char text[40], int64_t time) {
+    enum { NS_A_MS = 1000000 };
+    time_t seconds = (time_t)(time / 1000000000);
+    struct tm parts;
+    size_t used = strftime(text, 40, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &parts));
+    snprintf(text + used, 40 - used, ".%03dZ", (int)(time % 1000000000 / NS_A_MS));
+    return text;
+}
+
+static size_t kept_events(const at_filter *f) {
+    return f->event_count < AT_EVENTS ? (size_t)f->event_count : AT_EVENTS;
+}
+
+void at_report_text(FILE *out, at_filter *f, uint64_t bytes_in, uint64_t bytes_out) {
+    char a[32], b[32], c[32], when[40];
+    uint64_t wire = wire_bytes(f);
+    if (f->live) at_live_report_text(out, f->live);
+    else slices_text(out, f->remote);
+    fprintf(out, "bytes            %s for verdicts and %s of records written, where %s were read",
+            report_size(a, wire), report_size(b, bytes_out), report_size(c, bytes_in));
+    if (bytes_in > wire + bytes_out)
+        fprintf(out, ": %s saved\n", report_size(a, bytes_in - wire - bytes_out));
+    else fputs(": none saved\n", out);
+    for (size_t i = 0; i < kept_events(f); i++)
+        fprintf(out, "%-16s %s %s\n", i ? "" : "happened", print_instant(when, f->events[i].time),
+                f->events[i].text);
+    if (f->event_count > AT_EVENTS)
+        fprintf(out, "%-16s and %" PRIu64 " more\n", "", f->event_count - AT_EVENTS);
+}
+
+void at_report_json(FILE *out, at_filter *f, uint64_t bytes_in, uint64_t bytes_out) {
+    char when[40];
+    if (f->live) at_live_report_json(out, f->live);
+    else slices_json(out, f->remote);
+    fprintf(out, ",\"saved_bytes\":%" PRId64 ",\"events\":[",
+            (int64_t)(bytes_in - wire_bytes(f) - bytes_out));
+    for (size_t i = 0; i < kept_events(f); i++) {
+        fprintf(out, "%s{\"time\":\"%s\",\"what\":", i ? "," : "",
+                print_instant(when, f->events[i].time));
+        report_json_string(out, f->events[i].text);
+        fputc('}', out);
+    }
+    fprintf(out, "],\"event_count\":%" PRIu64 "}", f->event_count);
 }
 
 /* --- weir inspect ------------------------------------------------------------------------- */
@@ -268,6 +404,23 @@ static double fairness_of(const weir_remote_slice *slices, size_t count) {
     return squares > 0 ? sum * sum / (squares * (double)count) : 1;
 }
 
+/* The slices of a filter that is asked in batches; NULL after a message. */
+static weir_remote_slice *look(weir_remote *remote, char spec[SPEC_SIZE],
+                               weir_remote_stats *stats) {
+    weir_error err;
+    weir_status status = weir_remote_look(remote, &err);
+    weir_remote_get_stats(remote, stats);
+    weir_remote_spec(remote, spec, SPEC_SIZE);
+    weir_remote_slice *slices = calloc(stats->slices + 1, sizeof *slices);
+    if (!slices) cli_error("out of memory");
+    for (size_t i = 0; slices && i < stats->slices && status == WEIR_OK; i++)
+        status = weir_remote_get_slice(remote, i, &slices[i], &err);
+    if (!slices || status == WEIR_OK) return slices;
+    cli_error("%s", err.message);
+    free(slices);
+    return NULL;
+}
+
 int at_inspect(const at_settings *at, const char *url, bool json) {
     char spec[SPEC_SIZE] = "";
     weir_remote *remote;
@@ -275,26 +428,20 @@ int at_inspect(const at_settings *at, const char *url, bool json) {
     weir_error err;
     if (weir_remote_open(&remote, url, &at->options, &err) != WEIR_OK)
         return cli_error("%s", err.message);
-    weir_status status = weir_remote_look(remote, &err);
-    weir_remote_get_stats(remote, &stats);
-    weir_remote_slice *slices = calloc(stats.slices + 1, sizeof *slices);
-    for (size_t i = 0; slices && i < stats.slices && status == WEIR_OK; i++)
-        status = weir_remote_get_slice(remote, i, &slices[i], &err);
-    int code = EXIT_DONE;
-    if (!slices) code = cli_error("out of memory");
-    else if (status != WEIR_OK) code = cli_error("%s", err.message);
-    else {
-        double fairness = fairness_of(slices, stats.slices);
-        weir_remote_spec(remote, spec, sizeof spec);
-        if (json) inspect_json(spec, url, slices, stats.slices, fairness);
-        else inspect_text(spec, url, slices, stats.slices);
-        if (!json)
-            printf("load             even to %.3f (Jain), %zu slices on %zu masters\n", fairness,
-                   stats.slices, stats.masters);
-    }
-    free(slices);
+    bool live = weir_remote_spec(remote, spec, sizeof spec) && at_live_is_for(spec);
+    weir_remote_slice *slices =
+        live ? at_live_look(at, url, spec, &stats) : look(remote, spec, &stats);
     weir_remote_close(remote);
-    return code;
+    if (!slices) return EXIT_TROUBLE;
+    double fairness = fairness_of(slices, stats.slices);
+    if (json) inspect_json(spec, url, slices, stats.slices, fairness);
+    else inspect_text(spec, url, slices, stats.slices);
+    if (!json)
+        printf(
+            "load             even to %.3f (Jain), %zu slices on %zu masters, at most %zu on one\n",
+            fairness, stats.slices, stats.masters, stats.share_most);
+    free(slices);
+    return EXIT_DONE;
 }
 
 #else
@@ -304,22 +451,27 @@ int at_inspect(const at_settings *at, const char *url, bool json) {
     return cli_error("cannot reach '%s': this weir was built without hiredis", url);
 }
 
-int at_begin(weir_remote **remote, at_settings *at, const char *spec, bool kind_given) {
-    (void)remote, (void)spec, (void)kind_given;
+int at_begin(at_filter **filter, at_settings *at, const char *spec, bool kind_given) {
+    (void)filter, (void)spec, (void)kind_given;
     return cli_error("cannot reach '%s': this weir was built without hiredis; build it where "
                      "libhiredis-dev is installed",
                      at->url);
 }
 
-/* There is no remote filter without at_begin(). */
-bool at_offer(weir_remote *remote, const weir_batch *batch, uint64_t *verdicts, size_t *seen) {
-    (void)remote, (void)batch, (void)verdicts, (void)seen;
+/* There is no filter on servers without at_begin(). */
+bool at_offer(at_filter *f, const weir_batch *batch, uint64_t *verdicts, size_t *seen) {
+    (void)f, (void)batch, (void)verdicts, (void)seen;
     return false;
 }
-void at_end(weir_remote *remote) { (void)remote; }
-char *at_spec(const weir_remote *remote) { return (void)remote, NULL; }
-weir_filter *weir_remote_twin(const weir_remote *remote) { return (void)remote, NULL; }
-void at_report_text(FILE *out, const weir_remote *remote) { (void)out, (void)remote; }
-void at_report_json(FILE *out, const weir_remote *remote) { (void)out, (void)remote; }
+void at_end(at_filter *f) { (void)f; }
+weir_filter *at_twin(const at_filter *f) { return (void)f, NULL; }
+int64_t at_now(at_filter *f) { return (void)f, 0; }
+char *at_spec(const at_filter *f) { return (void)f, NULL; }
+void at_report_text(FILE *out, at_filter *f, uint64_t bytes_in, uint64_t bytes_out) {
+    (void)out, (void)f, (void)bytes_in, (void)bytes_out;
+}
+void at_report_json(FILE *out, at_filter *f, uint64_t bytes_in, uint64_t bytes_out) {
+    (void)out, (void)f, (void)bytes_in, (void)bytes_out;
+}
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "opts.h"
+#include "weir_live.h"
 #include "weir_remote.h"
 
 enum {
@@ -18,6 +19,8 @@ enum {
     AT_DURABILITY,
     AT_LOCAL,
     AT_SLICES,
+    AT_LEAF,
+    AT_LEAVES,
     AT_PASSWORD,
     AT_CA,
     AT_CERT,
@@ -142,14 +145,59 @@ enum {
          false,                                                                                    \
          "Slices of a filter that is made.",                                                       \
          "Without it as few as keep each within 32M, but one for each master."},                   \
+        {AT_LEAF,                                                                                  \
+         "leaf",                                                                                   \
+         0,                                                                                        \
+         OPT_VALUE,                                                                                \
+         "N",                                                                                      \
+         NULL,                                                                                     \
+         "by --producer, or the key",                                                              \
+         AT_GROUP,                                                                                 \
+         false,                                                                                    \
+         "The leaf of a tree at which this run stands: 0, 1 and so on.",                           \
+         "All its records enter there. Runs that are near each other stand at leaves of one "      \
+         "parent."},                                                                               \
+        {AT_LEAVES,                                                                                \
+         "leaves",                                                                                 \
+         0,                                                                                        \
+         OPT_VALUE,                                                                                \
+         "WHERE",                                                                                  \
+         "here|servers",                                                                           \
+         "here",                                                                                   \
+         AT_GROUP,                                                                                 \
+         false,                                                                                    \
+         "Where the leaves of a tree are that is made: `here` or on the `servers`.",               \
+         "= here\neach run has leaves of its own, which cost no message\n\n"                       \
+         "= servers\nseveral runs can share one, and `down` of the tree can ask those of others"}, \
         AT_ACCESS_ROWS
 
 typedef struct {
     const char *url;   /* NULL: the filter is here */
     const char *given; /* the first of the other options that was given, or NULL */
     size_t slices;
+    uint64_t leaf; /* and one more; 0: not given */
+    bool leaves_on_servers;
     weir_remote_options options;
 } at_settings;
+
+/* What was said of the servers while a run went on, and when. */
+enum { AT_EVENTS = 64 };
+typedef struct {
+    int64_t time; /* ns since 1970 */
+    char text[320];
+} at_event;
+
+/* A filter on servers. */
+typedef struct {
+    weir_remote *remote; /* asked in batches; or */
+    weir_live *live;     /* a message at a time: trees, and places that are timers */
+    uint64_t leaf;       /* as in at_settings */
+    uint64_t *producers; /* room for a batch of that leaf */
+    int64_t ahead;       /* the servers' clock before ours, ns */
+    int64_t looked;      /* when it was last read, on the monotonic clock; 0: never */
+    at_event events[AT_EVENTS];
+    uint64_t event_count;
+} at_filter;
 
 /* Take in one of the options above; EXIT_TROUBLE after a message. Other ids are left alone. */
 int at_option(at_settings *at, int id, const char *value);
@@ -159,23 +207,30 @@ int at_resolve(const at_settings *at);
 
 /* Open the filter of the address, made by `spec` if there is none. EXIT_TROUBLE after a message,
  * also where the filter that is there does not fit. */
-int at_begin(weir_remote **remote, at_settings *at, const char *spec, bool kind_given);
+int at_begin(at_filter **filter, at_settings *at, const char *spec, bool kind_given);
+void at_end(at_filter *filter); /* NULL is allowed */
+
+/* An empty filter of its kind: it makes hashes, and says what holds of windows and producers. */
+weir_filter *at_twin(const at_filter *filter);
 
 /* As weir_filter_offer_batch(). False, after a message, when the servers failed for good: the
  * verdicts are good to be used all the same, and nothing more is to be offered. */
-bool at_offer(weir_remote *remote, const weir_batch *batch, uint64_t *verdicts, size_t *seen);
+bool at_offer(at_filter *filter, const weir_batch *batch, uint64_t *verdicts, size_t *seen);
+
+/* The time by the clock of one server, the same for all runs; ns since 1970. Where it cannot be
+ * read, ours, after a message. */
+int64_t at_now(at_filter *filter);
 
 /* weir inspect: the slices of an address. EXIT_TROUBLE after a message. */
 bool at_is_url(const char *text);
 int at_inspect(const at_settings *at, const char *url, bool json);
 
-void at_end(weir_remote *remote); /* NULL is allowed */
-
 /* The full spec of the filter; the caller frees it. NULL if memory is out. */
-char *at_spec(const weir_remote *remote);
+char *at_spec(const at_filter *filter);
 
-/* The servers' part of the totals: lines of text, or keys of a JSON object, each after a comma. */
-void at_report_text(FILE *out, const weir_remote *remote);
-void at_report_json(FILE *out, const weir_remote *remote);
+/* The servers' part of the totals: lines of text, or keys of a JSON object, each after a comma. The
+ * bytes of records that were read and written are beside those of the messages. */
+void at_report_text(FILE *out, at_filter *filter, uint64_t bytes_in, uint64_t bytes_out);
+void at_report_json(FILE *out, at_filter *filter, uint64_t bytes_in, uint64_t bytes_out);
 
 #endif

@@ -30,7 +30,7 @@ typedef struct {
     dedup_settings own;             /* as asked for, and with the defaults that the window gives */
     engine engine;
     weir_filter *filter;
-    weir_remote *remote; /* or NULL; filter is then its twin: it makes hashes, and stays empty */
+    at_filter *remote; /* or NULL; filter is then its twin: it makes hashes, and stays empty */
     weir_audit *audit;
     run_output output;
     run_files files;
@@ -68,7 +68,8 @@ static bool room_for(dedup *d, size_t count) {
 
 /* Arrival times never run backwards, whatever the system's clock does. */
 static const int64_t *now_for_all(dedup *d, size_t count) {
-    int64_t now = clock_now(CLOCK_REALTIME), *newest = &d->engine.rules.newest;
+    int64_t now = d->remote ? at_now(d->remote) : clock_now(CLOCK_REALTIME),
+            *newest = &d->engine.rules.newest;
     if (now > *newest) *newest = now;
     for (size_t i = 0; i < count; i++) d->times[i] = *newest;
     return d->times;
@@ -439,7 +440,7 @@ static void say_implied_bound(const weir_filter *filter) {
 static int get_remote(dedup *d) {
     int code = at_begin(&d->remote, &d->own.at, d->own.spec, d->own.filter != NULL);
     if (code != EXIT_DONE) return code;
-    d->filter = weir_remote_twin(d->remote);
+    d->filter = at_twin(d->remote);
     code = set_times(d);
     return code == EXIT_DONE ? look_at_files(d) : code;
 }

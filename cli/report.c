@@ -118,7 +118,7 @@ void report_text(FILE *out, const run_report *r) {
             weir_print_duration(a, (int64_t)(r->seconds * 1000 + 0.5) * 1000000),
             r->resumed ? "   since it was resumed" : "");
     if (r->remote) {
-        at_report_text(out, r->remote);
+        at_report_text(out, r->remote, c->bytes_in, r->bytes_out);
         return;
     }
     fprintf(out, "%-16s %15s   %.1f%% full%s\n", "memory", report_size(a, info.memory),
@@ -224,7 +224,7 @@ void report_json(FILE *out, const run_report *r) {
     fputs("\"audit\":", out);
     if (r->audit) report_audit_json(out, r->audit);
     else fputs("null", out);
-    if (r->remote) at_report_json(out, r->remote);
+    if (r->remote) at_report_json(out, r->remote, c->bytes_in, r->bytes_out);
     fputs("}\n", out);
 }
 

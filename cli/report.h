@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "at.h"
 #include "weir.h"
-#include "weir_remote.h"
 #include "weir_sketch.h"
 
 /* What happened to the records. Every record is in exactly one of new, seen,
@@ -33,7 +33,7 @@ typedef struct {
     const weir_filter *filter;     /* or NULL: exactly, by a table */
     const weir_filter_info *table; /* then its memory and fill */
     unsigned readings;             /* and how often the input was read */
-    const weir_remote *remote;     /* or NULL; filter is then its twin */
+    at_filter *remote;             /* or NULL; filter is then its twin */
     const weir_audit *audit;       /* or NULL */
 } run_report;
 
@@ -93,6 +93,9 @@ char *report_sketch_spec(const weir_sketch *sketch);
     "`repeated` of them, `messages`, `bytes_sent`, `bytes_received`, `reconnects`, `redirected`; " \
     "`emptied`, `rolled_back` slices and `keys_rolled_back`; `unsafe`, how often too few "         \
     "replicas "                                                                                    \
-    "confirmed; `fairness` of the slices' load"
+    "confirmed; `fairness` of the slices' load; `saved_bytes`, by which the messages and the "     \
+    "records written are less than those read; `events`, each with its `time` and `what` was "     \
+    "said, and `event_count`. For a tree also `levels` with their messages and nanoseconds, and "  \
+    "`servers` with what INFO says of each"
 
 #endif

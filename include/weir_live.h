@@ -44,8 +44,10 @@ typedef struct weir_live weir_live;
 
 typedef struct {
     weir_remote_options servers; /* access, lost_ms, say, stop; on_lost is in the spec */
-    bool leaves_on_servers;      /* of a tree: so that several processes can share a leaf, or doubt
-                                  * (down) can reach those of others */
+    bool leaves_on_servers;      /* of a tree that is made: so that several processes can share a
+                                  * leaf, or doubt (down) can reach those of others. Who joins finds
+                                  * out where they are */
+    bool look; /* join and make nothing: only weir_live_get_slice() works then, and the spec */
 } weir_live_options;
 
 /* Join the filter that is there under the name, whatever `spec` says, or make it. NULL: join. What
@@ -61,6 +63,9 @@ WEIR_EXPERIMENTAL weir_filter *weir_live_filter(weir_live *live);
 
 /* False: a server refused for good, or on-lost=stop; *err says why. Verdicts since then are NEW. */
 WEIR_EXPERIMENTAL bool weir_live_good(const weir_live *live, weir_error *err);
+
+/* As weir_remote_clock(). */
+WEIR_EXPERIMENTAL weir_status weir_live_clock(weir_live *live, int64_t *ahead, weir_error *err);
 
 /* What happened to a site, and when. */
 typedef enum {
@@ -98,6 +103,12 @@ typedef struct {
     uint64_t positions; /* bytes that messages to sites had in hashes or positions alone */
 } weir_live_stats;
 WEIR_EXPERIMENTAL void weir_live_get_stats(const weir_live *live, weir_live_stats *stats);
+
+/* Site i on the servers, as its server sees it; *level: of a tree, 0 is the root. What is not known
+ * of places is 0. Fails with WEIR_ERR_RANGE or WEIR_ERR_IO. */
+WEIR_EXPERIMENTAL weir_status weir_live_get_slice(weir_live *live, size_t i,
+                                                  weir_remote_slice *slice, size_t *level,
+                                                  weir_error *err);
 
 /* What server i says of itself (INFO), counted from when this object first asked it; fails with
  * WEIR_ERR_RANGE past the last, WEIR_ERR_IO where it gives no answer. */

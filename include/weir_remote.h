@@ -91,6 +91,12 @@ WEIR_EXPERIMENTAL weir_status weir_remote_look(weir_remote *remote, weir_error *
  * hashes, and weir_filter_get_info() of it says about windows and importances what holds there. */
 WEIR_EXPERIMENTAL weir_filter *weir_remote_twin(const weir_remote *remote);
 
+/* By how many nanoseconds the clock of one server, the same for all producers, is ahead of ours:
+ * what has no time of its own can be given that clock's. WEIR_ERR_IO: it gives no answer, or
+ * batches are on their way. */
+WEIR_EXPERIMENTAL weir_status weir_remote_clock(weir_remote *remote, int64_t *ahead,
+                                                weir_error *err);
+
 /* Send a batch. The arrays may be changed when it returns. At most as many batches as
  * weir_remote_room() says can be submitted before one must be collected. */
 WEIR_EXPERIMENTAL weir_status weir_remote_submit(weir_remote *remote, const weir_batch *batch,
@@ -107,6 +113,7 @@ WEIR_EXPERIMENTAL weir_status weir_remote_collect(weir_remote *remote, uint64_t 
 typedef struct {
     size_t slices, lost; /* lost now */
     size_t masters;      /* servers that hold slots */
+    size_t share_most;   /* slices at the master that has most: they fail together */
     uint64_t keys;       /* offered by this producer; each is in one of the next three */
     uint64_t local_seen; /* SEEN by the local filter: not sent */
     uint64_t sent;       /* judged by slices */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "wire_access.h"
 #include "wire_error.h"
@@ -301,6 +302,38 @@ weir_status fleet_command(fleet *f, const char *key, size_t count, const char *c
         fleet_refresh(f, 0);
         node = fleet_at(f, slot);
     }
+}
+
+static int64_t clock_here(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+weir_status fleet_clock(fleet *f, const char *key, int64_t *ahead, weir_error *err) {
+    int64_t seconds = 0, micros = 0;
+    wire_reply *reply = NULL;
+    fleet_node *node = fleet_at(f, fleet_slot(key, strlen(key)));
+    if (!node)
+        return wire_fail(err, WEIR_ERR_IO, "no node of the cluster has the slot of '%s'", key);
+    if (fleet_connect(f, node, err) != WIRE_OK) return WEIR_ERR_IO;
+    if (wire_outstanding(node->wire))
+        return wire_fail(err, WEIR_ERR_IO, "the server '%s' is busy", wire_server(node->wire));
+    int64_t before = clock_here();
+    if (wire_call(node->wire, &reply, err, "TIME") != WIRE_OK) return WEIR_ERR_IO;
+    int64_t after = clock_here();
+    bool good = reply->type == WIRE_ARRAY && reply->count == 2 &&
+                wire_reply_number(reply->items[0], &seconds) &&
+                wire_reply_number(reply->items[1], &micros);
+    weir_status status = WEIR_OK;
+    if (good) {
+        *ahead = seconds * 1000000000 + micros * 1000 - (before + (after - before) / 2);
+    } else {
+        status = WEIR_ERR_IO;
+        wire_explain(wire_server(node->wire), reply, err);
+    }
+    wire_reply_free(reply);
+    return status;
 }
 
 void fleet_traffic(const fleet *f, wire_traffic *traffic) {

@@ -75,6 +75,10 @@ weir_status fleet_command(fleet *f, const char *key, size_t count, const char *c
                           const size_t *lengths, int64_t patience_ms, wire_reply **reply,
                           weir_error *err);
 
+/* By how many nanoseconds the clock of the server that has this key is ahead of ours, give or take
+ * half the time that the answer took. Only while no reply of that server is outstanding. */
+weir_status fleet_clock(fleet *f, const char *key, int64_t *ahead, weir_error *err);
+
 /* All that was sent and received. */
 void fleet_traffic(const fleet *f, wire_traffic *traffic);
 

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "pins.h"
 #include "places.h"
+#include "slice_info.h"
 #include "weir_text.h"
 #include "wire_error.h"
 
@@ -323,6 +325,24 @@ weir_status weir_remote_look(weir_remote *r, weir_error *err) {
     return status == WEIR_OK ? name_slices(r, err) : status;
 }
 
+static pins count_pins(const weir_remote *r) {
+    uint16_t slots[MANIFEST_SLICES];
+    size_t count = r->slices ? r->plan.slices : 0;
+    for (size_t i = 0; i < count; i++) slots[i] = r->slices[i].slot;
+    return pins_count(r->fleet, slots, count);
+}
+
+void remote_look_at_masters(weir_remote *r) {
+    char line[320];
+    if (r->changes == r->fleet->changes + 1) return;
+    r->changes = r->fleet->changes + 1;
+    pins p = count_pins(r);
+    bool matters = r->cut.k || p.most > p.least_most;
+    if (matters && p.most != r->said_most && pins_say(&p, r->name, line, sizeof line))
+        remote_say(r, "%s", line);
+    r->said_most = matters ? p.most : 0;
+}
+
 weir_status weir_remote_begin(weir_remote *r, const char *spec, size_t slices, weir_error *err) {
     weir_status status =
         r->found ? make_twin(r, r->plan.spec, r->plan.slices, err) : plan_new(r, spec, slices, err);
@@ -330,7 +350,14 @@ weir_status weir_remote_begin(weir_remote *r, const char *spec, size_t slices, w
     if (status == WEIR_OK) status = name_slices(r, err);
     for (size_t i = 0; i < r->plan.slices && status == WEIR_OK; i++) status = open_slice(r, i, err);
     r->found = status == WEIR_OK;
+    if (r->found) remote_look_at_masters(r);
     return status;
+}
+
+weir_status weir_remote_clock(weir_remote *r, int64_t *ahead, weir_error *err) {
+    char key[160];
+    manifest_key(key, r->name);
+    return fleet_clock(r->fleet, key, ahead, err);
 }
 
 /* --- what is told of it
@@ -342,6 +369,7 @@ void weir_remote_get_stats(const weir_remote *r, weir_remote_stats *stats) {
     *stats = r->stats;
     stats->slices = r->slices ? r->plan.slices : 0;
     stats->masters = fleet_primaries(r->fleet);
+    stats->share_most = count_pins(r).most;
     for (size_t i = 0; i < stats->slices; i++) {
         double sent = (double)r->slices[i].sent;
         sum += sent;
@@ -354,12 +382,6 @@ void weir_remote_get_stats(const weir_remote *r, weir_remote_stats *stats) {
     stats->bytes_sent = t.sent;
     stats->bytes_received = t.received;
     stats->reconnects = t.connects > r->fleet->node_count ? t.connects - r->fleet->node_count : 0;
-}
-
-static double number_field(const wire_reply *info, const char *name) {
-    const wire_reply *field = wire_reply_field(info, name);
-    if (field && field->type == WIRE_INTEGER) return (double)field->integer;
-    return field && field->text ? strtod(field->text, NULL) : 0;
 }
 
 weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *out,
@@ -383,20 +405,10 @@ weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *o
         if (err) *err = why;
         return status;
     }
-    if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
-    snprintf(out->key, sizeof out->key, "%s", s->key);
     if (out->gone) return WEIR_OK;
-    node = fleet_at(r->fleet, s->slot);
-    snprintf(out->key, sizeof out->key, "%s", s->key);
+    node = fleet_at(r->fleet, s->slot); /* it may have moved */
     if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
-    out->offered = (uint64_t)number_field(reply, "offered");
-    out->seen = (uint64_t)number_field(reply, "seen");
-    out->memory = (uint64_t)number_field(reply, "memory");
-    out->fill = number_field(reply, "fill");
-    out->fpr_now = number_field(reply, "fpr_now");
-    out->overfull = number_field(reply, "overfull") != 0;
-    const wire_reply *epoch = wire_reply_field(reply, "epoch");
-    if (epoch && epoch->text) out->epoch = strtoull(epoch->text, NULL, 16);
+    slice_info_read(reply, out);
     wire_reply_free(reply);
     return WEIR_OK;
 }

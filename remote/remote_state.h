@@ -97,10 +97,16 @@ struct weir_remote {
     bool failed; /* for good: `why` */
     weir_error why;
     weir_remote_stats stats;
+    uint64_t changes; /* of the map, when the masters were last looked at */
+    size_t said_most; /* slices at one master, as last said */
 };
 
 /* Add what is asked of each to the counters, and tell the caller. */
 void remote_say(weir_remote *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Look at which slices share a master, if the map has changed: slices of places are to fail one by
+ * one, and others are to be spread evenly. */
+void remote_look_at_masters(weir_remote *r);
 
 void requests_release(weir_remote *r);
 

@@ -561,6 +561,7 @@ static bool stopped(const weir_remote *r) {
 
 static weir_status work(weir_remote *r, flight *f, weir_error *err) {
     while (!done(r, f) && !stopped(r)) {
+        remote_look_at_masters(r);
         weir_status status = send_what_is_due(r, err);
         for (size_t i = 0; i < r->fleet->node_count && status == WEIR_OK; i++) {
             node_queue *q = r->fleet->nodes[i]->user;

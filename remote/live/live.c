@@ -105,7 +105,7 @@ static weir_status make_filter(weir_live *live, const char *spec, weir_error *er
     weir_status status = weir_filter_new(&live->filter, spec, err);
     if (status == WEIR_OK && weir_filter_sites(live->filter))
         status = take_sites(live, live->filter, 0, err);
-    return status == WEIR_OK ? check_shape(live, err) : status;
+    return status;
 }
 
 static void forget_filter(weir_live *live) {
@@ -116,6 +116,20 @@ static void forget_filter(weir_live *live) {
 
 /* --- the manifest -------------------------------------------------------------------------------
  */
+
+/* Where the leaves are is found out by how many sites there are. */
+static weir_status join(weir_live *live, weir_error *err) {
+    weir_status status = make_filter(live, live->plan.spec, err);
+    if (status == WEIR_OK && live->plan.slices != live->count) {
+        live->options.leaves_on_servers = !live->options.leaves_on_servers;
+        forget_filter(live);
+        status = make_filter(live, live->plan.spec, err);
+    }
+    if (status == WEIR_OK && live->plan.slices != live->count)
+        status = wire_fail(err, WEIR_ERR_MISMATCH, "'%s' has %zu slices on the servers, not %zu",
+                           live->name, live->plan.slices, live->count);
+    return status == WEIR_OK ? check_shape(live, err) : status;
+}
 
 static weir_status write_manifest(weir_live *live, weir_error *err) {
     bool written;
@@ -132,22 +146,18 @@ static weir_status write_manifest(weir_live *live, weir_error *err) {
         status =
             wire_fail(err, WEIR_ERR_IO, "the filter '%s' goes as fast as it comes", live->name);
     live->found = false; /* its sites are being made */
-    return status == WEIR_OK ? make_filter(live, live->plan.spec, err) : status;
+    return status == WEIR_OK ? join(live, err) : status;
 }
 
 static weir_status join_or_make(weir_live *live, const char *spec, weir_error *err) {
     weir_status status = manifest_read(&live->plan, live->fleet, live->name, &live->found, err);
     if (status != WEIR_OK) return status;
-    if (!live->found && !spec)
+    if (live->found) return join(live, err);
+    if (!spec)
         return wire_fail(err, WEIR_ERR_RANGE, "there is no filter '%s' on the servers", live->name);
-    status = make_filter(live, live->found ? live->plan.spec : spec, err);
-    if (status == WEIR_OK && !live->found) status = write_manifest(live, err);
-    if (status == WEIR_OK && live->plan.slices != live->count)
-        status = wire_fail(err, WEIR_ERR_MISMATCH,
-                           "'%s' has %zu slices on the servers, %zu were expected: are its leaves "
-                           "on the servers?",
-                           live->name, live->plan.slices, live->count);
-    return status;
+    status = make_filter(live, spec, err);
+    if (status == WEIR_OK) status = check_shape(live, err);
+    return status == WEIR_OK ? write_manifest(live, err) : status;
 }
 
 static weir_status place_all(weir_live *live, weir_error *err) {
@@ -158,7 +168,7 @@ static weir_status place_all(weir_live *live, weir_error *err) {
         s->slot = live->slots[i] = fleet_slot(s->key, strlen(s->key));
     }
     live_look_at_masters(live);
-    for (size_t i = 0; i < live->count && status == WEIR_OK; i++)
+    for (size_t i = 0; i < live->count && status == WEIR_OK && !live->options.look; i++)
         status = live->sites[i].has_places ? live_places_place(&live->sites[i], err)
                                            : live_keys_place(&live->sites[i], err);
     if (status == WEIR_OK && live->failed) {
@@ -231,6 +241,12 @@ void weir_live_close(weir_live *live) {
 }
 
 weir_filter *weir_live_filter(weir_live *live) { return live->filter; }
+
+weir_status weir_live_clock(weir_live *live, int64_t *ahead, weir_error *err) {
+    char key[160];
+    manifest_key(key, live->name);
+    return fleet_clock(live->fleet, key, ahead, err);
+}
 
 bool weir_live_good(const weir_live *live, weir_error *err) {
     if (live->failed && err) *err = live->why;

@@ -40,9 +40,9 @@ typedef struct {
     bool declared;    /* lost because somebody said so; it is not asked */
     int64_t probe_at; /* when a lost one is tried again, on wire_now() */
     /* a question under way */
-    fleet_node *asked; /* or NULL */
-    uint64_t connects; /* of that node's connection, then */
-    int64_t asked_at;
+    fleet_node *asked;     /* or NULL */
+    uint64_t connects;     /* of that node's connection, then */
+    uint64_t asked_at;     /* ns, on the monotonic clock */
     bool answered, broken; /* what came of it: a reply, or the connection's end */
     wire_reply *reply;
 } live_site;
@@ -119,6 +119,10 @@ uint64_t live_draw(weir_live *live); /* for epochs: never 0, and below 2^63 */
 /* Make the value on the server if it is not there, check it, and move the site there. */
 weir_status live_keys_place(live_site *s, weir_error *err);
 weir_status live_places_place(live_site *s, weir_error *err);
+
+/* What weir_live_get_slice() says of it. */
+weir_status live_keys_look(live_site *s, weir_remote_slice *out, weir_error *err);
+weir_status live_places_look(live_site *s, weir_remote_slice *out, weir_error *err);
 
 /* --- what is told ---------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "live.h"
 #include "wire_access.h"
@@ -53,6 +54,12 @@ static uint64_t connects_of(const fleet_node *node) {
     return t.connects;
 }
 
+static uint64_t nanoseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static bool put(live_site *s, const live_command *c) {
     weir_live *live = s->live;
     fleet_node *node = fleet_at(live->fleet, s->slot);
@@ -62,7 +69,7 @@ static bool put(live_site *s, const live_command *c) {
         return false;
     s->asked = node;
     s->connects = connects_of(node);
-    s->asked_at = wire_now();
+    s->asked_at = nanoseconds();
     s->answered = s->broken = false;
     live->under_way[live->under_way_count++] = s;
     live->stats.messages[s->level]++;
@@ -130,6 +137,10 @@ static void lose(live_site *s) {
     live_say(live, "slice %zu of '%s' is lost: %s", s->number, live->name,
              live->fleet->why.message[0] ? live->fleet->why.message : "no answer");
     atomic_store_explicit(&s->site->lost, true, memory_order_release);
+    if (s->rule == LIVE_STOP)
+        live_fail(live, WEIR_ERR_IO, "slice %zu of '%s' is lost, and on-lost is stop: %.300s",
+                  s->number, live->name,
+                  live->fleet->why.message[0] ? live->fleet->why.message : "no answer");
 }
 
 void live_recovered(live_site *s) {
@@ -161,16 +172,16 @@ static wire_reply *ask_again(live_site *s, const live_command *c) {
 
 wire_reply *live_ask(live_site *s, const live_command *c, bool *doubtful) {
     weir_live *live = s->live;
-    int64_t began = wire_now();
+    uint64_t began = nanoseconds();
     *doubtful = false;
     if (s->declared || is_stopped(live)) return NULL;
-    if (weir__site_lost(s->site) && !s->asked && began < s->probe_at) return NULL;
+    if (weir__site_lost(s->site) && !s->asked && wire_now() < s->probe_at) return NULL;
     if (!s->asked) put(s, c);
     else began = s->asked_at;
     wire_reply *reply = s->asked ? take(s, doubtful) : NULL;
     if (!reply) reply = ask_again(s, c);
     live->stats.doubtful += *doubtful && reply;
-    live->stats.nanoseconds[s->level] += (uint64_t)(wire_now() - began) * 1000000;
+    live->stats.nanoseconds[s->level] += nanoseconds() - began;
     if (!reply) lose(s);
     return reply;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "live.h"
+#include "slice_info.h"
 #include "wire_error.h"
 
 static void add_columns(live_command *c, const weir_batch *batch, bool offering) {
@@ -152,6 +153,24 @@ static void keys_describe(weir__site *site, weir_site_info *info) {
     info->memory = (uint64_t)memory;
     info->fill = fill && fill->text ? strtod(fill->text, NULL) : 0;
     wire_reply_free(reply);
+}
+
+weir_status live_keys_look(live_site *s, weir_remote_slice *out, weir_error *err) {
+    wire_reply *reply = ask_info(s);
+    weir_status status = WEIR_OK;
+    if (!reply) {
+        if (err) *err = s->live->fleet->why;
+        return WEIR_ERR_IO;
+    }
+    out->gone = wire_is_error(reply, "WEIRMISSING");
+    if (reply->type == WIRE_ARRAY) {
+        slice_info_read(reply, out);
+    } else if (!out->gone) {
+        wire_explain(s->key, reply, err);
+        status = WEIR_ERR_IO;
+    }
+    wire_reply_free(reply);
+    return status;
 }
 
 static void keys_put(weir__site *site, weir_site_state state) {

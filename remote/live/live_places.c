@@ -146,19 +146,29 @@ static uint64_t bits_of(const live_site *s) {
     return LIVE_HEADER_BITS + places * (s->site->filter->class->places->instants ? 64 : 1);
 }
 
-static void places_describe(weir__site *site, weir_site_info *info) {
-    live_site *s = site->host;
+/* Of bits, how many are on; of instants nobody but the filter knows which count. -1: no answer. */
+static int64_t count_on(live_site *s) {
     live_command c;
     bool doubtful;
     live_begin(&c, "BITCOUNT", s->key);
     live_number(&c, LIVE_HEADER_BITS / 8);
     live_number(&c, -1);
     wire_reply *reply = live_ask(s, &c, &doubtful);
-    bool good = reply && reply->type == WIRE_INTEGER;
-    *info = (weir_site_info){.alive = good, .parent = SIZE_MAX, .memory = bits_of(s) / 8};
-    if (good && !site->filter->class->places->instants)
-        info->fill = (double)reply->integer / (double)(site->end - site->first);
+    int64_t on = reply && reply->type == WIRE_INTEGER ? reply->integer : -1;
     wire_reply_free(reply);
+    return on;
+}
+
+static double share_on(const weir__site *site, int64_t on) {
+    bool timed = site->filter->class->places->instants != NULL;
+    return timed || on < 0 ? 0 : (double)on / (double)(site->end - site->first);
+}
+
+static void places_describe(weir__site *site, weir_site_info *info) {
+    live_site *s = site->host;
+    int64_t on = count_on(s);
+    *info = (weir_site_info){.alive = on >= 0, .parent = SIZE_MAX, .memory = bits_of(s) / 8};
+    info->fill = share_on(site, on);
 }
 
 static void places_put(weir__site *site, weir_site_state state) {
@@ -203,6 +213,28 @@ static weir_status read_header(live_site *s, weir_error *err) {
         status = WEIR_OK;
     }
     wire_reply_free(reply);
+    return status;
+}
+
+weir_status live_places_look(live_site *s, weir_remote_slice *out, weir_error *err) {
+    live_command c;
+    bool doubtful;
+    live_begin(&c, "STRLEN", s->key);
+    wire_reply *reply = live_ask(s, &c, &doubtful);
+    if (!reply || reply->type != WIRE_INTEGER) {
+        if (reply) wire_explain(s->key, reply, err);
+        else if (err) *err = s->live->fleet->why;
+        wire_reply_free(reply);
+        return WEIR_ERR_IO;
+    }
+    out->memory = (uint64_t)reply->integer;
+    out->gone = !reply->integer;
+    wire_reply_free(reply);
+    if (out->gone) return WEIR_OK;
+    weir_status status = read_header(s, err);
+    out->epoch = s->epoch;
+    out->offered = s->count;
+    out->fill = share_on(s->site, count_on(s));
     return status;
 }
 

@@ -67,6 +67,20 @@ void weir_live_get_stats(const weir_live *live, weir_live_stats *stats) {
     stats->bytes_received = t.received;
 }
 
+weir_status weir_live_get_slice(weir_live *live, size_t i, weir_remote_slice *out, size_t *level,
+                                weir_error *err) {
+    *out = (weir_remote_slice){0};
+    if (i >= live->count) return wire_fail(err, WEIR_ERR_RANGE, "there is no slice %zu", i);
+    live_site *s = &live->sites[i];
+    *level = s->level;
+    snprintf(out->key, sizeof out->key, "%s", s->key);
+    weir_status status =
+        s->has_places ? live_places_look(s, out, err) : live_keys_look(s, out, err);
+    fleet_node *node = fleet_at(live->fleet, s->slot);
+    if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
+    return status;
+}
+
 /* --- INFO ----------------------------------------------------------------------------------- */
 
 static uint64_t info_field(const char *text, const char *name) {
@@ -105,7 +119,8 @@ weir_status weir_live_get_server(weir_live *live, size_t i, weir_live_server *ou
     weir_status status = ask_info(live, node, &now, err);
     if (status != WEIR_OK) return status;
     if (!live->has_info[i]) live->first_info[i] = now;
-    live->has_info[i] = true;
+    if (now.commands < live->first_info[i].commands) live->first_info[i] = (live_info){0};
+    live->has_info[i] = true; /* a server that was started again counts from 0 */
     out->commands = now.commands - live->first_info[i].commands;
     out->bytes_in = now.in - live->first_info[i].in;
     out->bytes_out = now.out - live->first_info[i].out;

@@ -29,7 +29,7 @@ done
 # every option of --help is in the man page, the completions, and the parser knows it
 run help dedup; cp out all
 grep -oE '^ +(-., )?--[a-z-]+' all | grep -oE -- '--[a-z-]+' | sort -u >names
-is options-listed 53 "$(wc -l <names)"
+is options-listed 55 "$(wc -l <names)"
 for shell in bash zsh fish; do
   run help --completion $shell; cp out "c.$shell"
   missing=; while read -r n; do grep -qE -- "(--|-l )${n#--}" "c.$shell" || missing+=" $n"; done <names

@@ -249,9 +249,25 @@ static void who_joins_is_told_the_shape(void **state) {
     snprintf(url, sizeof url, "redis://127.0.0.1:%u/other", (unsigned)s.port);
     assert_int_equal(weir_live_open(&live, url, NULL, &options, &err), WEIR_ERR_MISMATCH);
     assert_non_null(strstr(err.message, "take another name"));
+
+    /* where the leaves are is found out; one that only looks makes nothing */
     options.leaves_on_servers = true;
-    assert_int_equal(weir_live_open(&live, url, NULL, &options, &err), WEIR_ERR_MISMATCH);
-    assert_non_null(strstr(err.message, "leaves"));
+    weir_live_close(open_live(s.port, "leaves", "tree:levels=2,memory=32K,seed=1", options));
+    options = (weir_live_options){.look = true};
+    two = open_live(s.port, "leaves", NULL, options);
+    assert_int_equal(two->count, 3);
+    weir_remote_slice slice;
+    size_t level;
+    assert_int_equal(weir_live_get_slice(two, 2, &slice, &level, &err), WEIR_OK);
+    assert_true(level == 1 && slice.memory && slice.epoch && !slice.gone);
+    wire_reply_free(command(s.port, "DEL %s", slice.key));
+    assert_int_equal(weir_live_get_slice(two, 2, &slice, &level, &err), WEIR_OK);
+    assert_true(slice.gone);
+    assert_int_equal(weir_live_get_slice(two, 3, &slice, &level, &err), WEIR_ERR_RANGE);
+    int64_t ahead;
+    assert_int_equal(weir_live_clock(two, &ahead, &err), WEIR_OK);
+    assert_in_range(ahead + 1000000000, 0, 2000000000); /* on the same machine */
+    weir_live_close(two);
     stop_real(&s);
 }
 

@@ -12,6 +12,7 @@
 #include "spec_text.h"
 #include "stopping.h"
 #include "values.h"
+#include "weir_text.h"
 
 enum { MS = 1000000, KEYS_MOST = 65536 };
 #define GRACE (3 * INT64_C(1000000000)) /* ns after a signal in which batches may come home */

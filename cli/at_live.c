@@ -14,6 +14,7 @@
 #include "report.h"
 #include "spec_text.h"
 #include "weir_sites.h"
+#include "weir_text.h"
 
 #ifdef HAVE_REMOTE
 

@@ -5,8 +5,8 @@
  *            the same kind and size is added, and from then on takes the new keys; a
  *            key is SEEN if any of them knows it. Filters with a window are dropped when
  *            the last key that came to them has left it.
- * Parameters of=(spec) the filters inside: bloom, or window over time; most, how many at
- *            once; each has memory/most. threshold says when one is full:
+ * Parameters of=(spec) the filters inside: bloom, or window; most, how many at once; each
+ *            has memory/most. threshold says when one is full:
  *              density      its rate from the cells that are set, (z/m)^k, is at what it
  *                           may be; cells that ran out make room again
  *              cardinality  as many keys were put into it as it has capacity for; keys that
@@ -53,8 +53,9 @@ typedef struct {
     weir_filter base;
     unsigned most;
     bool by_density, timed, renew;
+    bool by_number;       /* the window is one of records, which are numbered here */
     uint64_t part, cells; /* bytes of a part, and of the cells in it */
-    uint64_t length;      /* of the window, in nanoseconds */
+    uint64_t length;      /* of the window, in nanoseconds or records */
     uint64_t capacity, step;
     weir_filter *inside[MOST];
     struct {
@@ -62,7 +63,7 @@ typedef struct {
         uint64_t count;           /* of filters, the newest included */
         uint64_t added;           /* keys in the newest */
         uint64_t look_at;         /* number of keys at which to look whether it is full */
-        uint64_t started, latest; /* a time has come; the latest so far */
+        uint64_t started, latest; /* a time has come; the latest so far, or the latest record */
         uint64_t grown, dropped;  /* filters added; of those, dropped before they were empty */
         uint64_t closed[MOST];    /* time of the last key that a part can have */
     } state;
@@ -122,8 +123,8 @@ static const weir__value *option_inside(const weir_filter *inside, const char *n
     return NULL;
 }
 
-/* Only filters that say how many keys they are made for; those with a window must go by
- * time, since none of them meets every record. */
+/* Only filters that say how many keys they are made for. None of them meets every record:
+ * for a window of records they are numbered here. */
 static weir_status look_inside(growing_filter *f, weir_error *err) {
     const weir_filter *inside = f->inside[0];
     const weir__value *length = option_inside(inside, "length");
@@ -134,10 +135,12 @@ static weir_status look_inside(growing_filter *f, weir_error *err) {
         return weir__opt_fail(&f->base, OPT_OF, err,
                               "'%s' filters have no capacity to grow beyond; take bloom or window",
                               inside->class->kind.name);
-    if (length && !length->is_time)
+    if (length && length->offset < 0) /* as many records as fit: never more than one filter */
         return weir__opt_fail(&f->base, OPT_OF, err,
-                              "a window inside 'growing' is a duration, such as length=1h");
+                              "a window inside 'growing' needs a length, such as length=1h");
     f->timed = length != NULL;
+    f->by_number = length && !length->is_time;
+    for (unsigned i = 0; i < f->most; i++) f->inside[i]->numbered = f->by_number;
     f->length = length ? length->whole : 0;
     f->base.windowed = f->length > 0;
     f->renew = renew && renew->whole == 1;
@@ -272,7 +275,7 @@ static some_keys take_keys(const growing_filter *f, const weir_batch *batch, siz
                            int64_t now) {
     some_keys keys = {.count = n, .hashes = batch->hashes + at, .latest = (int64_t)f->state.latest};
     for (size_t i = 0; i < n && f->timed; i++) {
-        int64_t time = weir__batch_time(batch, at + i, now);
+        int64_t time = f->by_number ? keys.latest + 1 : weir__batch_time(batch, at + i, now);
         if (time > keys.latest || (!f->state.started && i == 0)) keys.latest = time;
         keys.times[i] = keys.latest;
     }
@@ -315,7 +318,7 @@ static uint64_t offer_some(growing_filter *f, const some_keys *keys) {
 
 static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     growing_filter *f = (growing_filter *)base;
-    int64_t now = f->timed && !batch->times ? weir__clock_now() : 0;
+    int64_t now = f->timed && !f->by_number && !batch->times ? weir__clock_now() : 0;
     size_t total = 0;
     for (size_t at = 0, n; at < batch->count; at += n) {
         uint64_t before_look = f->state.look_at - f->state.added;
@@ -334,13 +337,14 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
 static size_t test(const weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     const growing_filter *f = (const growing_filter *)base;
     const weir_filter *newest = f->inside[f->state.newest];
-    int64_t now = f->timed && !batch->times ? weir__clock_now() : 0;
+    int64_t now = f->timed && !f->by_number && !batch->times ? weir__clock_now() : 0;
     size_t seen = 0;
     for (size_t at = 0; at < batch->count; at += CHUNK) {
         size_t n = batch->count - at < CHUNK ? batch->count - at : CHUNK;
         some_keys keys = take_keys(f, batch, at, n, now);
         for (size_t i = 0; i < n && f->timed; i++) { /* each is tested against what is */
-            int64_t time = weir__batch_time(batch, at + i, now), latest = (int64_t)f->state.latest;
+            int64_t latest = (int64_t)f->state.latest;
+            int64_t time = f->by_number ? latest + 1 : weir__batch_time(batch, at + i, now);
             keys.times[i] = time > latest || !f->state.started ? time : latest;
         }
         uint64_t mine = 0;
@@ -368,7 +372,7 @@ static void info(const weir_filter *base, weir_filter_info *info) {
     info->memory += f->most * f->inside[0]->class->size;
     info->overfull = f->state.dropped > 0;
     info->window = (int64_t)f->length;
-    info->window_is_time = f->timed;
+    info->window_is_time = f->timed && !f->by_number;
     info->renew = f->renew;
     info->room = (double)f->most * (double)f->capacity;
 }

@@ -82,7 +82,8 @@ gives spec-alone 'a\nb\n' dedup --filter bloom:memory=1M,fpr=1% in
 trouble window-of-bloom "dedup: --window 10m does not go with the filter 'bloom'; leave out --filter, or take --filter window" dedup --filter bloom --window 10m in
 trouble window-of-growing "dedup: --window belongs to the filters inside 'growing'; write --filter 'growing:of=(window:length=10m)'" dedup --filter growing --window 10m in
 trouble window-of-tree "dedup: --window belongs to the filters inside 'tree'; write --filter 'tree:of=(recent:window=100)'" dedup --filter tree --window 100 in
-trouble window-of-growing-records "dedup: --window 100 does not go with the filter 'growing': a window inside 'growing' is a duration, such as length=1h; leave out --filter, or take --filter window" dedup --filter growing --window 100 in
+trouble window-of-growing-records "dedup: --window belongs to the filters inside 'growing'; write --filter 'growing:of=(window:length=100)'" dedup --filter growing --window 100 in
+trouble window-of-growing-none "dedup: a window inside 'growing' needs a length, such as length=1h" dedup --filter "growing:of=(window)" in
 trouble_like large-seed "dedup: --seed: '18446744073709551616' is not a number*" dedup --seed 18446744073709551616 in
 trouble_like bad-seed "dedup: --seed: 'x' is not a number*" dedup --seed x in
 trouble bad-threads "dedup: --threads cannot be '0'; it goes from 1 to 256" dedup --threads 0 in

@@ -78,7 +78,9 @@ static bool twin_offer(twin *t, uint64_t hash, int64_t time) {
     return false;
 }
 
-static void compare_with_twin(const char *spec, const char *inside, int64_t length) {
+/* numbered: the filter has a window of records, the twin one of as many nanoseconds, and the
+ * record's number is its time. */
+static void compare_with_twin(const char *spec, const char *inside, int64_t length, bool numbered) {
     weir_filter *f = make_filter(spec);
     twin t = twin_of(f, inside, length);
     int64_t at = 1;
@@ -88,6 +90,7 @@ static void compare_with_twin(const char *spec, const char *inside, int64_t leng
         at += (int64_t)(r % (burst ? 3 : 40));
         if (r % 1024 == 5) at += 2 * length;
         int64_t when = r % 32 == 3 ? at - (int64_t)(r >> 8) % 50 : at;
+        if (numbered) when = (int64_t)i + 1;
         bool expected = twin_offer(&t, hash, when);
         assert_int_equal(at_time(true, f, hash, when), expected);
         if (at_time(false, f, hash, when) != expected) fail_msg("%s: key %zu", spec, (size_t)i);
@@ -102,15 +105,19 @@ static void compare_with_twin(const char *spec, const char *inside, int64_t leng
 
 static void verdicts_are_those_of_the_twin(void **state) {
     (void)state;
-    compare_with_twin("growing:memory=4K,fpr=4%,seed=1,most=4,of=(bloom:k=4)", "bloom:k=4", 0);
+    compare_with_twin("growing:memory=4K,fpr=4%,seed=1,most=4,of=(bloom:k=4)", "bloom:k=4", 0,
+                      false);
     compare_with_twin(
         "growing:memory=4K,fpr=4%,seed=1,most=4,of=(bloom:layout=classic),threshold=cardinality",
-        "bloom:layout=classic", 0);
+        "bloom:layout=classic", 0, false);
     compare_with_twin("growing:memory=24K,fpr=4%,seed=1,most=6,of=(window:length=2us)",
-                      "window:length=2us", 2000);
+                      "window:length=2us", 2000, false);
     compare_with_twin("growing:memory=24K,fpr=4%,seed=1,most=6,threshold=cardinality,of=(window:"
                       "length=2us,layout=classic,mode=jumping)",
-                      "window:length=2us,layout=classic,mode=jumping", 2000);
+                      "window:length=2us,layout=classic,mode=jumping", 2000, false);
+    compare_with_twin(
+        "growing:memory=24K,fpr=4%,seed=1,most=6,of=(window:length=2000,tick=100,k=4)",
+        "window:length=2us,tick=100ns,k=4", 2000, true);
 }
 
 /* All filters full, and then over and over again: each new key meets the sum of the rates. */
@@ -241,8 +248,7 @@ static void impossible_numbers_are_refused(void **state) {
     expect_refused("growing:memory=4K,most=8", "less than 1K for each", "most=");
     expect_refused("growing:of=(recent)", "no capacity to grow beyond", NULL);
     expect_refused("growing:of=(growing)", "no capacity to grow beyond", NULL);
-    expect_refused("growing:of=(window:length=1000)", "is a duration", NULL);
-    expect_refused("growing:of=(window)", "is a duration", NULL);
+    expect_refused("growing:of=(window)", "needs a length", NULL);
     expect_refused("growing:of=(blom)", "did you mean 'bloom'", NULL);
     expect_refused("growing:of=(bloom:k=99)", "of: k=99 is out of range", NULL);
     expect_refused("growing:of=(bloom:memory=1M)", "of: option 'memory' is given twice", NULL);

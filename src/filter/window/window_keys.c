@@ -332,9 +332,15 @@ HOT bool offer_generations(weir__window *f, key_line key, const over_rule *rule,
 
 /* --- batches -------------------------------------------------------------------------- */
 
-static inline uint64_t instant_of(weir__window *f, const weir_batch *batch, size_t i, int64_t now) {
-    if (!f->is_time) return ++f->state.records;
+static inline uint64_t told_instant(const weir__window *f, const weir_batch *batch, size_t i,
+                                    int64_t now) {
+    if (f->base.numbered) return (uint64_t)batch->times[i];
     return weir__window_instant(weir__batch_time(batch, i, now));
+}
+
+static inline uint64_t instant_of(weir__window *f, const weir_batch *batch, size_t i, int64_t now) {
+    if (!weir__window_is_told(f)) return ++f->state.records;
+    return told_instant(f, batch, i, now);
 }
 
 /* Keys per round: their places fit into the first-level cache. */
@@ -523,8 +529,7 @@ size_t weir__window_offer_keys(weir_filter *base, const weir_batch *batch, uint6
 
 static bool test_one(const weir__window *f, const weir_batch *batch, size_t i,
                      const uint64_t *places, int64_t now) {
-    uint64_t at =
-        f->is_time ? weir__window_instant(weir__batch_time(batch, i, now)) : f->state.records + 1;
+    uint64_t at = weir__window_is_told(f) ? told_instant(f, batch, i, now) : f->state.records + 1;
     uint64_t running, oldest = weir__window_oldest_at(f, at, &running);
     return f->state.started && is_known(f, places, running, oldest);
 }

@@ -73,6 +73,11 @@ typedef struct {
     } state;
 } weir__window;
 
+/* Whether the batches tell where a key is, by its time or by the number of its record. */
+static inline bool weir__window_is_told(const weir__window *f) {
+    return f->is_time || f->base.numbered;
+}
+
 static inline unsigned weir__window_mark(const weir__window *f, uint64_t tick) {
     return (unsigned)(tick % f->marks);
 }

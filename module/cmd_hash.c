@@ -11,11 +11,11 @@
 #include "large.h"
 
 typedef struct {
-    RedisModuleString *times, *importances, *producers, *who;
-    bool has_time, has_epoch;
-    int64_t time;
-    uint64_t seed, version, epoch, number;
-    bool has_seed, has_version;
+    key_source source;
+    RedisModuleString *who; /* of a numbered batch, or NULL */
+    uint64_t number;
+    bool has_seed, has_version, has_epoch;
+    uint64_t seed, version, epoch;
 } hash_options;
 
 /* --- options: each returns false after the reply was given ----------------------------------- */
@@ -51,12 +51,13 @@ static bool read_option(arguments *args, hash_options *o, bool offer) {
         return hex_of(s, &o->epoch) || bad(args, "EPOCH must be up to 16 hexadecimal digits");
     }
     if ((s = take_after(args, "TIME"))) {
-        o->has_time = true;
-        return integer_of(s, &o->time) || bad(args, "TIME must be a whole number of nanoseconds");
+        o->source.has_time = true;
+        return integer_of(s, &o->source.time) ||
+               bad(args, "TIME must be a whole number of nanoseconds");
     }
-    if ((s = take_after(args, "TIMES"))) return (o->times = s) != NULL;
-    if ((s = take_after(args, "PRODUCERS"))) return (o->producers = s) != NULL;
-    if (offer && (s = take_after(args, "IMPORTANCES"))) return (o->importances = s) != NULL;
+    if ((s = take_after(args, "TIMES"))) return (o->source.times = s) != NULL;
+    if ((s = take_after(args, "PRODUCERS"))) return (o->source.producers = s) != NULL;
+    if (offer && (s = take_after(args, "IMPORTANCES"))) return (o->source.importances = s) != NULL;
     if (offer && take_word(args, "BATCH")) return read_batch(args, o);
     reply_unknown_word(args);
     return false;
@@ -72,16 +73,19 @@ static bool length_fits(RedisModuleCtx *ctx, const RedisModuleString *string, co
     return false;
 }
 
-static bool read_options(arguments *args, hash_options *o, size_t *bytes, bool offer) {
-    text_of(args->argv[2], bytes);
-    if (*bytes % 8) return bad(args, "the hashes must be 8 bytes each");
+static bool read_options(arguments *args, hash_options *o, bool offer) {
+    size_t bytes;
+    text_of(args->argv[2], &bytes);
+    o->source.hashes = args->argv[2];
+    o->source.count = bytes / 8;
+    if (bytes % 8) return bad(args, "the hashes must be 8 bytes each");
     while (args->at < args->argc)
         if (!read_option(args, o, offer)) return false;
-    if (o->who && *bytes / 8 > BATCH_MOST)
+    if (o->who && o->source.count > BATCH_MOST)
         return bad(args, "a batch with a number has at most 65536 keys");
-    return length_fits(args->ctx, o->times, "TIMES", *bytes) &&
-           length_fits(args->ctx, o->importances, "IMPORTANCES", *bytes) &&
-           length_fits(args->ctx, o->producers, "PRODUCERS", *bytes);
+    return length_fits(args->ctx, o->source.times, "TIMES", bytes) &&
+           length_fits(args->ctx, o->source.importances, "IMPORTANCES", bytes) &&
+           length_fits(args->ctx, o->source.producers, "PRODUCERS", bytes);
 }
 
 /* --- is it the filter that the client means? -------------------------------------------------- */
@@ -123,30 +127,7 @@ bool batch_answered(RedisModuleCtx *ctx, const weir_value *value, const RedisMod
     return true;
 }
 
-/* --- the commands ------------------------------------------------------------------------------
- */
-
-static bool copy_part(void *out, const RedisModuleString *string) {
-    size_t length;
-    if (!string) return true;
-    const char *bytes = text_of(string, &length);
-    void *copy = batch_copy(bytes, length);
-    memcpy(out, &copy, sizeof copy);
-    return copy != NULL;
-}
-
-/* Copies are aligned; a string of the server need not be. */
-static bool fill(RedisModuleCtx *ctx, key_batch *batch, RedisModuleString *hashes, size_t bytes,
-                 const hash_options *o) {
-    if (!batch_room(ctx, batch, bytes / 8)) return false;
-    if (bytes) memcpy(batch->hashes, text_of(hashes, &bytes), bytes);
-    bool good = copy_part(&batch->importances, o->importances) &&
-                copy_part(&batch->producers, o->producers) && copy_part(&batch->times, o->times);
-    if (good && o->has_time && !batch->times)
-        good = (batch->times = batch_repeat(o->time, batch->count)) != NULL;
-    if (!good) reply_no_memory(ctx);
-    return good;
-}
+/* --- the commands ----------------------------------------------------------------------------- */
 
 static void replicate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool said,
                       int64_t time) {
@@ -156,52 +137,51 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, b
                               (long long)time);
 }
 
-static void reply_bitmap(RedisModuleCtx *ctx, const key_batch *batch) {
-    RedisModule_ReplyWithStringBuffer(ctx, (const char *)batch->verdicts, (batch->count + 7) / 8);
+/* A numbered batch: offered, noted and answered. False: no memory, and nothing was offered. */
+static bool offer_numbered(RedisModuleCtx *ctx, weir_value *value, key_batch *batch,
+                           const hash_options *o) {
+    producer answer = {.number = o->number, .reply_length = (batch->count + 7) / 8};
+    size_t length;
+    const char *name = text_of(o->who, &length);
+    answer.reply = producers_reserve(&value->last, answer.reply_length);
+    if (!answer.reply) {
+        reply_no_memory(ctx);
+        return false;
+    }
+    batch_run(batch, value->filter, true, UINT64_MAX);
+    memcpy(answer.reply, batch->verdicts, answer.reply_length);
+    answer.offered = value_offered(value);
+    producers_note(value->last, name, length, &answer);
+    reply_batch(ctx, batch->verdicts, answer.reply_length, answer.offered);
+    return true;
 }
 
 /* Offer all of them at once. */
-static void offer(RedisModuleCtx *ctx, weir_value *value, key_batch *batch, const hash_options *o,
-                  RedisModuleString **argv, int argc, bool said) {
-    producer *who = NULL;
-    size_t length;
-    if (o->who) {
-        const char *name = text_of(o->who, &length);
-        who = producers_prepare(&value->last, name, length, (batch->count + 7) / 8);
-        if (!who) {
-            reply_no_memory(ctx);
-            return;
-        }
-    }
-    if (!batch_run(ctx, batch, value->filter, true)) return;
-    if (who) {
-        producers_note(value->last, who, o->number, value_offered(value), batch->verdicts);
-        reply_batch(ctx, batch->verdicts, (batch->count + 7) / 8, who->offered);
-    } else {
-        reply_bitmap(ctx, batch);
-    }
-    replicate(ctx, argv, argc, said, o->time);
-    key_changed(ctx, argv[1], "weir.add");
+static bool offer_all(RedisModuleCtx *ctx, weir_value *value, key_batch *batch,
+                      const hash_options *o) {
+    if (o->who) return offer_numbered(ctx, value, batch, o);
+    batch_run(batch, value->filter, true, UINT64_MAX);
+    batch_reply_bits(ctx, batch);
+    return true;
 }
 
-static void run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, key_handle *handle,
-                bool offering) {
-    weir_value *value = handle->value;
+static void run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, weir_value *value,
+                bool offer) {
     hash_options o = {0};
-    key_batch batch = {0};
-    size_t bytes;
+    key_batch batch;
     arguments args = {ctx, argv, argc, 3};
-    if (!read_options(&args, &o, &bytes, offering) || !fits(ctx, value, &o)) return;
+    const batch_task task = {.offer = offer, .reply = batch_reply_bits};
+    if (!read_options(&args, &o, offer) || !fits(ctx, value, &o)) return;
     if (o.who && batch_answered(ctx, value, o.who, o.number, true)) return;
-    bool said = !value->timed || o.times || o.has_time;
-    if (!said) {
-        o.has_time = true;
-        o.time = time_now();
-    }
-    if (fill(ctx, &batch, argv[2], bytes, &o)) {
-        if (!o.who && large_begin(ctx, argv[1], value, &batch, offering, reply_bitmap)) return;
-        if (offering) offer(ctx, value, &batch, &o, argv, argc, said);
-        else if (batch_run(ctx, &batch, value->filter, false)) reply_bitmap(ctx, &batch);
+    bool said = source_said_time(&o.source, value);
+    if (!o.who && large_begin(ctx, argv[1], value, &o.source, &task)) return;
+    if (!batch_take(ctx, &batch, value->filter, &o.source)) return;
+    if (!offer) {
+        batch_run(&batch, value->filter, false, UINT64_MAX);
+        batch_reply_bits(ctx, &batch);
+    } else if (offer_all(ctx, value, &batch, &o)) {
+        replicate(ctx, argv, argc, said, o.source.time);
+        key_changed(ctx, argv[1], "weir.add");
     }
     batch_free(&batch);
 }
@@ -210,7 +190,7 @@ COMMAND(cmd_add_hash) {
     key_handle handle;
     if (!key_need(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ | REDISMODULE_WRITE, &handle))
         return REDISMODULE_OK;
-    run(ctx, argv, argc, &handle, true);
+    run(ctx, argv, argc, handle.value, true);
     key_close(&handle);
     return REDISMODULE_OK;
 }
@@ -218,7 +198,7 @@ COMMAND(cmd_add_hash) {
 COMMAND(cmd_test_hash) {
     key_handle handle;
     if (!key_need(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle)) return REDISMODULE_OK;
-    run(ctx, argv, argc, &handle, false);
+    run(ctx, argv, argc, handle.value, false);
     key_close(&handle);
     return REDISMODULE_OK;
 }

@@ -318,27 +318,47 @@ static bool take_in(RedisModuleCtx *ctx, key_handle *handle, weir_value **got,
     return false;
 }
 
+/* The same, and the batch is noted if it has a number. */
+static bool take_in_numbered(RedisModuleCtx *ctx, key_handle *handle, weir_value **got,
+                             const absorb_options *o) {
+    size_t length;
+    producer answer = {.number = o->number};
+    producers **last = handle->value ? &handle->value->last : &(*got)->last;
+    if (!o->who) return take_in(ctx, handle, got, o);
+    const char *name = text_of(o->who, &length);
+    answer.reply = producers_reserve(last, 0);
+    if (!answer.reply) {
+        reply_no_memory(ctx);
+        return false;
+    }
+    if (!take_in(ctx, handle, got, o)) {
+        RedisModule_Free(answer.reply);
+        return false;
+    }
+    answer.offered = value_offered(handle->value);
+    producers_note(handle->value->last, name, length, &answer);
+    return true;
+}
+
+/* As it was, or with the epoch of a value that was made. */
+static void replicate_absorb(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool made,
+                             uint64_t epoch) {
+    char text[EPOCH_SIZE];
+    snprintf(text, sizeof text, "%016" PRIx64, epoch);
+    if (!made) RedisModule_ReplicateVerbatim(ctx);
+    else
+        RedisModule_Replicate(ctx, "WEIR.ABSORB", "vcc", argv + 1, (size_t)(argc - 1), "EPOCH",
+                              text);
+}
+
 static void absorb(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, key_handle *handle,
                    const absorb_options *o) {
-    size_t length = 0;
-    const char *name = o->who ? text_of(o->who, &length) : NULL;
-    producer *who = NULL;
     weir_value *got = received(ctx, argv[2]);
     if (!got) return;
-    weir_value *before = handle->value;
-    if (take_in(ctx, handle, &got, o)) {
-        weir_value *value = handle->value;
-        if (name) who = producers_prepare(&value->last, name, length, 0);
-        if (who) producers_note(value->last, who, o->number, value_offered(value), NULL);
-        reply_whole(ctx, value_offered(value));
-        if (before || o->has_epoch) {
-            RedisModule_ReplicateVerbatim(ctx);
-        } else {
-            char epoch[EPOCH_SIZE];
-            snprintf(epoch, sizeof epoch, "%016" PRIx64, value->epoch);
-            RedisModule_Replicate(ctx, "WEIR.ABSORB", "vcc", argv + 1, (size_t)(argc - 1), "EPOCH",
-                                  epoch);
-        }
+    bool made = !handle->value && !o->has_epoch;
+    if (take_in_numbered(ctx, handle, &got, o)) {
+        reply_whole(ctx, value_offered(handle->value));
+        replicate_absorb(ctx, argv, argc, made, handle->value->epoch);
         key_changed(ctx, argv[1], "weir.absorb");
     }
     value_free(got);
@@ -365,7 +385,7 @@ COMMAND(cmd_absorb) {
 /* --- WEIR.MERGE
  * ---------------------------------------------------------------------------------------- */
 
-/* All sources go into a copy of what is at dest, which takes its place when they are in. */
+/* All sources go into a copy of what is at dest, whose object takes its place when they are in. */
 static bool merge_sources(RedisModuleCtx *ctx, weir_value *sum, RedisModuleString **sources,
                           int count) {
     weir_error err = {0};
@@ -411,8 +431,12 @@ COMMAND(cmd_merge) {
         sum = NULL;
     }
     if (sum) {
-        if (state == KEY_ABSENT) create_at(ctx, argv[1], &dest, sum);
-        else key_set(&dest, sum);
+        if (state == KEY_ABSENT) {
+            create_at(ctx, argv[1], &dest, sum);
+        } else {
+            value_swap(dest.value, sum); /* so the key keeps when it expires */
+            value_free(sum);
+        }
         RedisModule_ReplicateVerbatim(ctx);
         RedisModule_ReplyWithSimpleString(ctx, "OK");
         key_changed(ctx, argv[1], "weir.merge");

@@ -135,89 +135,61 @@ COMMAND(bf_reserve) {
 /* --- adding
  * ----------------------------------------------------------------------------------------- */
 
-static uint64_t cardinality(const weir_filter *filter) {
-    uint64_t offered, seen;
-    weir_filter_totals(filter, &offered, &seen);
-    return offered - seen;
+static void replicate(RedisModuleCtx *ctx, RedisModuleString *key, const key_source *source,
+                      size_t count) {
+    if (source->has_time)
+        RedisModule_Replicate(ctx, "WEIR.ADDWITH", "sclcv", key, "TIME", (long long)source->time,
+                              "ITEMS", source->items, count);
+    else RedisModule_Replicate(ctx, "WEIR.ADD", "sv", key, source->items, count);
 }
 
-/* How many new items a filter that may not scale still takes. */
-static uint64_t room_left(const weir_value *value) {
-    uint64_t keys = cardinality(value->filter);
-    if (!value->capacity) return UINT64_MAX;
-    return keys < value->capacity ? value->capacity - keys : 0;
-}
+static void reply_full(RedisModuleCtx *ctx) { reply_error(ctx, "ERR non scaling filter is full"); }
 
-static void replicate(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
-                      RedisModuleString **items, size_t count, int64_t time) {
-    if (value->timed)
-        RedisModule_Replicate(ctx, "WEIR.ADDWITH", "sclcv", key, "TIME", (long long)time, "ITEMS",
-                              items, count);
-    else RedisModule_Replicate(ctx, "WEIR.ADD", "sv", key, items, count);
-}
-
-/* One after the other, up to the first that has no room. */
-static void add_until_full(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
-                           RedisModuleString **items, size_t count, bool several) {
-    size_t length, done = 0;
-    uint64_t left = room_left(value);
-    bool full = false;
-    if (several) RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-    for (size_t i = 0; i < count && !full; i++) {
-        const char *item = text_of(items[i], &length);
-        full = !left && weir_filter_test(value->filter, item, length) == WEIR_NEW;
-        if (full) break;
-        bool is_new = weir_filter_offer(value->filter, item, length) == WEIR_NEW;
-        RedisModule_ReplyWithBool(ctx, is_new);
-        left -= is_new;
-        done++;
-    }
-    if (full) reply_error(ctx, "ERR non scaling filter is full");
-    if (several) RedisModule_ReplySetArrayLength(ctx, (long)(done + full));
-    if (done) replicate(ctx, key, value, items, done, 0);
-}
-
+/* Where a filter that may not scale is full, the array ends with that error. */
 static void reply_added(RedisModuleCtx *ctx, const key_batch *batch) {
-    RedisModule_ReplyWithArray(ctx, (long)batch->count);
+    RedisModule_ReplyWithArray(ctx, (long)batch->count + batch->full);
     for (size_t i = 0; i < batch->count; i++)
         RedisModule_ReplyWithBool(ctx, batch_is_new(batch, i));
+    if (batch->full) reply_full(ctx);
 }
 
-/* A large batch goes on while others are served, unless they could fill the filter meanwhile. */
-static void add_all(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
-                    RedisModuleString **items, size_t count, bool several) {
-    key_batch batch = {0};
-    int64_t time = time_now();
-    bool good = batch_room(ctx, &batch, count);
-    if (good && value->timed && !(batch.times = batch_repeat(time, count))) {
-        reply_no_memory(ctx);
-        good = false;
-    }
-    if (good) batch_hash(&batch, value->filter, items);
-    if (good && !value->capacity && large_begin(ctx, key, value, &batch, true, reply_added)) return;
-    if (good && batch_run(ctx, &batch, value->filter, true)) {
-        if (several) reply_added(ctx, &batch);
-        else RedisModule_ReplyWithBool(ctx, batch_is_new(&batch, 0));
-        replicate(ctx, key, value, items, count, time);
+static void reply_one(RedisModuleCtx *ctx, const key_batch *batch) {
+    if (batch->full) reply_full(ctx);
+    else RedisModule_ReplyWithBool(ctx, batch_is_new(batch, 0));
+}
+
+static void add_items(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
+                      key_source *source, batch_reply_fn *reply) {
+    key_batch batch;
+    const batch_task task = {.offer = true, .bounded = true, .reply = reply};
+    source_said_time(source, value);
+    if (large_begin(ctx, key, value, source, &task) ||
+        !batch_take(ctx, &batch, value->filter, source))
+        return;
+    batch_run(&batch, value->filter, true, value_room(value));
+    reply(ctx, &batch);
+    if (batch.count) {
+        replicate(ctx, key, source, batch.count);
+        key_changed(ctx, key, "weir.add");
     }
     batch_free(&batch);
 }
 
-static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
-                  size_t count, bool several, const bf_options *o) {
+static int insert(RedisModuleCtx *ctx, RedisModuleString *name, key_source items,
+                  batch_reply_fn *reply, const bf_options *o) {
     key_handle handle;
     key_state state =
         key_open(ctx, name, VALUE_FILTER, REDISMODULE_READ | REDISMODULE_WRITE, &handle);
     weir_value *value = handle.value;
     if (state == KEY_ABSENT && o->create) value = make(ctx, name, &handle, o);
     else if (state == KEY_ABSENT) reply_error(ctx, "ERR not found");
-    if (value) {
-        if (room_left(value) < count) add_until_full(ctx, name, value, items, count, several);
-        else add_all(ctx, name, value, items, count, several);
-        key_changed(ctx, name, "weir.add");
-    }
+    if (value) add_items(ctx, name, value, &items, reply);
     key_close(&handle);
     return REDISMODULE_OK;
+}
+
+static key_source items_from(RedisModuleString **argv, int argc, int from) {
+    return (key_source){.items = argv + from, .count = (size_t)(argc - from)};
 }
 
 static bf_options standard_options(void) {
@@ -226,12 +198,12 @@ static bf_options standard_options(void) {
 
 COMMAND(bf_add) {
     bf_options o = standard_options();
-    return insert(ctx, argv[1], argv + 2, (size_t)(argc - 2), false, &o);
+    return insert(ctx, argv[1], items_from(argv, argc, 2), reply_one, &o);
 }
 
 COMMAND(bf_madd) {
     bf_options o = standard_options();
-    return insert(ctx, argv[1], argv + 2, (size_t)(argc - 2), true, &o);
+    return insert(ctx, argv[1], items_from(argv, argc, 2), reply_added, &o);
 }
 
 COMMAND(bf_insert) {
@@ -260,7 +232,7 @@ COMMAND(bf_insert) {
     if (!(o.rate > 0 && o.rate < 1) || o.capacity < CAPACITY_LEAST || expansion < 0)
         return reply_error(ctx, "ERR Bad argument received");
     o.fixed |= expansion == 0;
-    return insert(ctx, argv[1], argv + args.at + 1, (size_t)(argc - args.at - 1), true, &o);
+    return insert(ctx, argv[1], items_from(argv, argc, args.at + 1), reply_added, &o);
 }
 
 /* --- asking
@@ -272,53 +244,46 @@ static void reply_exist(RedisModuleCtx *ctx, const key_batch *batch) {
         RedisModule_ReplyWithBool(ctx, !batch_is_new(batch, i));
 }
 
-COMMAND(bf_exists) {
-    (void)argc;
+static void reply_exists(RedisModuleCtx *ctx, const key_batch *batch) {
+    RedisModule_ReplyWithBool(ctx, !batch_is_new(batch, 0));
+}
+
+static void reply_absent(RedisModuleCtx *ctx, size_t count, bool several) {
+    if (several) RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t i = 0; i < count; i++) RedisModule_ReplyWithBool(ctx, false);
+}
+
+static void test_items(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
+                       key_source *source, batch_reply_fn *reply) {
+    key_batch batch;
+    const batch_task task = {.reply = reply};
+    source_said_time(source, value);
+    if (large_begin(ctx, key, value, source, &task) ||
+        !batch_take(ctx, &batch, value->filter, source))
+        return;
+    batch_run(&batch, value->filter, false, UINT64_MAX);
+    reply(ctx, &batch);
+    batch_free(&batch);
+}
+
+static int ask(RedisModuleCtx *ctx, RedisModuleString *name, key_source items,
+               batch_reply_fn *reply) {
     key_handle handle;
-    size_t length;
-    const char *item = text_of(argv[2], &length);
-    key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
-    if (state != KEY_REFUSED)
-        RedisModule_ReplyWithBool(ctx, state == KEY_FOUND &&
-                                           weir_filter_test(handle.value->filter, item, length) ==
-                                               WEIR_SEEN);
+    key_state state = key_open(ctx, name, VALUE_FILTER, REDISMODULE_READ, &handle);
+    if (state == KEY_FOUND) test_items(ctx, name, handle.value, &items, reply);
+    if (state == KEY_ABSENT) reply_absent(ctx, items.count, reply == reply_exist);
     key_close(&handle);
     return REDISMODULE_OK;
 }
 
-/* False: the batch was taken over. */
-static bool test_all(RedisModuleCtx *ctx, RedisModuleString **argv, const weir_value *value,
-                     key_batch *batch) {
-    if (value->timed && !(batch->times = batch_repeat(time_now(), batch->count))) {
-        reply_no_memory(ctx);
-        return true;
-    }
-    batch_hash(batch, value->filter, argv + 2);
-    if (large_begin(ctx, argv[1], value, batch, false, reply_exist)) return false;
-    if (batch_run(ctx, batch, value->filter, false)) reply_exist(ctx, batch);
-    return true;
-}
-
-COMMAND(bf_mexists) {
-    key_handle handle;
-    key_batch batch = {0};
-    size_t count = (size_t)(argc - 2);
-    bool ours = true;
-    key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
-    if (state == KEY_FOUND && batch_room(ctx, &batch, count))
-        ours = test_all(ctx, argv, handle.value, &batch);
-    if (state == KEY_ABSENT) RedisModule_ReplyWithArray(ctx, (long)count);
-    for (size_t i = 0; state == KEY_ABSENT && i < count; i++) RedisModule_ReplyWithBool(ctx, false);
-    if (ours && state == KEY_FOUND) batch_free(&batch);
-    key_close(&handle);
-    return REDISMODULE_OK;
-}
+COMMAND(bf_exists) { return ask(ctx, argv[1], items_from(argv, argc, 2), reply_exists); }
+COMMAND(bf_mexists) { return ask(ctx, argv[1], items_from(argv, argc, 2), reply_exist); }
 
 COMMAND(bf_card) {
     (void)argc;
     key_handle handle;
     key_state state = key_open(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ, &handle);
-    if (state == KEY_FOUND) reply_whole(ctx, cardinality(handle.value->filter));
+    if (state == KEY_FOUND) reply_whole(ctx, value_distinct(handle.value));
     else if (state == KEY_ABSENT) RedisModule_ReplyWithLongLong(ctx, 0);
     key_close(&handle);
     return REDISMODULE_OK;
@@ -340,7 +305,7 @@ enum { INFO_FIELDS = sizeof info_fields / sizeof *info_fields };
 
 static void reply_info_value(RedisModuleCtx *ctx, const weir_value *value, size_t field) {
     weir_filter_info info;
-    uint64_t keys = cardinality(value->filter), filters = 1;
+    uint64_t keys = value_distinct(value), filters = 1;
     weir_filter_get_info(value->filter, &info);
     weir_filter_details(value->filter, take_filters, &filters);
     const uint64_t numbers[] = {(uint64_t)info.room, value_memory(value), filters, keys};

@@ -134,9 +134,10 @@ COMMAND(cms_query) {
 /* --- merging
  * -------------------------------------------------------------------------------------------- */
 
-/* `from` goes into the sum as often as its weight says: by doubling. */
+/* `from` goes into the sum as often as its weight says: by doubling a copy. */
 static bool add_weighted(weir_value *sum, const weir_value *from, uint64_t weight,
                          weir_error *err) {
+    if (weight == 1) return weir_sketch_merge(sum->sketch, from->sketch, err) == WEIR_OK;
     weir_value *part = value_clone(from);
     bool good = part != NULL;
     while (good && weight) {
@@ -197,9 +198,7 @@ static bool read_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
 static weir_value *begin_sum(RedisModuleCtx *ctx, const weir_value *dest) {
     char spec[SPEC_SIZE];
     value_spec(dest, spec, sizeof spec);
-    weir_value *sum = create_value(ctx, spec, VALUE_SKETCH);
-    if (sum) sum->epoch = dest->epoch;
-    return sum;
+    return create_value(ctx, spec, VALUE_SKETCH);
 }
 
 COMMAND(cms_merge) {
@@ -212,13 +211,12 @@ COMMAND(cms_merge) {
     for (int i = 0; good && i < keys; i++)
         good = add_source(ctx, sum, argv[3 + i], weights ? argv[weights + 1 + i] : NULL);
     if (good) {
-        key_set(&dest, sum);
+        value_swap(dest.value, sum); /* so the key keeps when it expires, and its batches */
         RedisModule_ReplicateVerbatim(ctx);
         RedisModule_ReplyWithSimpleString(ctx, "OK");
         key_changed(ctx, argv[1], "weir.merge");
-    } else {
-        value_free(sum);
     }
+    value_free(sum);
     key_close(&dest);
     return REDISMODULE_OK;
 }

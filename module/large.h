@@ -4,10 +4,19 @@
 
 #include "key_batch.h"
 
-/* If the batch is that large and the client can wait: take it over, memory and all, offer (or
- * test) its keys in stretches between which the server serves others, and reply when all are done.
- * False: it is to be done now. */
-bool large_begin(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
-                 key_batch *batch, bool offer, batch_reply_fn *reply);
+typedef void batch_reply_fn(RedisModuleCtx *ctx, const key_batch *batch);
+
+/* What is done with a batch, and how that is answered. */
+typedef struct {
+    bool offer;   /* or test */
+    bool bounded; /* of new keys only so many as the filter is made for (value_room) */
+    batch_reply_fn *reply;
+} batch_task;
+
+/* If there are that many keys and the client can wait: offer (or test) them in stretches between
+ * which the server serves others, and reply when all are done. The strings of the source are kept
+ * until then. False: it is to be done now. */
+bool large_begin(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
+                 const key_source *source, const batch_task *task);
 
 #endif

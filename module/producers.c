@@ -36,7 +36,7 @@ static producer *oldest(const producers *all) {
 }
 
 static bool grow(producers *all) {
-    if (all->count < all->room) return true;
+    if (all->count < all->room || all->count == PRODUCERS_MOST) return true;
     size_t room = all->room ? all->room * 2 : 4;
     producer *list = RedisModule_TryAlloc(room * sizeof *list);
     if (!list) return false;
@@ -47,45 +47,26 @@ static bool grow(producers *all) {
     return true;
 }
 
-/* An entry of its own for a name that is not known; the name is not in it before it is noted. */
-static producer *fresh(producers *all) {
-    if (all->count == PRODUCERS_MOST) return oldest(all);
-    if (!grow(all)) return NULL;
-    producer *p = &all->list[all->count];
-    *p = (producer){0};
-    return p;
-}
-
-producer *producers_prepare(producers **all, const char *name, size_t length, size_t reply_length) {
+uint8_t *producers_reserve(producers **all, size_t reply_length) {
     if (!*all) {
         *all = RedisModule_TryAlloc(sizeof **all);
         if (!*all) return NULL;
         **all = (producers){0};
     }
-    producer *p = find(*all, name, length);
-    uint8_t *reply = RedisModule_TryAlloc(reply_length ? reply_length : 1);
-    if (!reply) return NULL;
-    if (!p) p = fresh(*all);
-    if (!p) {
-        RedisModule_Free(reply);
-        return NULL;
-    }
-    if (p == &(*all)->list[(*all)->count]) (*all)->count++;
-    RedisModule_Free(p->reply);
-    p->reply = reply;
-    p->reply_length = reply_length;
-    p->hash = hash_name(name, length);
-    p->name_length = (uint8_t)length;
-    memcpy(p->name, name, length);
-    return p;
+    return grow(*all) ? RedisModule_TryAlloc(reply_length ? reply_length : 1) : NULL;
 }
 
-void producers_note(producers *all, producer *who, uint64_t number, uint64_t offered,
-                    const void *reply) {
-    who->number = number;
-    who->offered = offered;
-    who->order = ++all->applied;
-    if (who->reply_length) memcpy(who->reply, reply, who->reply_length);
+void producers_note(producers *all, const char *name, size_t length, const producer *batch) {
+    producer *p = find(all, name, length);
+    if (!p && all->count == PRODUCERS_MOST) p = oldest(all);
+    if (p) RedisModule_Free(p->reply);
+    else p = &all->list[all->count++];
+    *p = *batch;
+    p->order = ++all->applied;
+    p->hash = hash_name(name, length);
+    p->name_length = (uint8_t)length;
+    memset(p->name, 0, sizeof p->name);
+    memcpy(p->name, name, length);
 }
 
 void producers_free(producers *all) {
@@ -172,9 +153,11 @@ static bool unpack(producers **all, const uint8_t *at, const uint8_t *end) {
             (size_t)(end - at) < (size_t)lengths[0] + lengths[1] ||
             (*all && (*all)->count == PRODUCERS_MOST) || find(*all, name, lengths[0]))
             return false;
-        producer *p = producers_prepare(all, name, lengths[0], lengths[1]);
-        if (!p) return false;
-        producers_note(*all, p, number, offered, at + lengths[0]);
+        producer batch = {.number = number, .offered = offered, .reply_length = lengths[1]};
+        batch.reply = producers_reserve(all, lengths[1]);
+        if (!batch.reply) return false;
+        if (lengths[1]) memcpy(batch.reply, at + lengths[0], lengths[1]);
+        producers_note(*all, name, lengths[0], &batch);
         at += lengths[0] + lengths[1];
     }
     return true;

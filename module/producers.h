@@ -40,13 +40,14 @@ typedef struct producers {
 /* NULL: not known. */
 const producer *producers_find(const producers *all, const char *name, size_t length);
 
-/* Before a batch is applied: make room, so that noting it afterwards cannot fail. *all is made if
- * it is NULL. NULL: no memory, and nothing has changed. */
-producer *producers_prepare(producers **all, const char *name, size_t length, size_t reply_length);
+/* Before a batch is applied: memory for its reply, and room, so that noting it afterwards cannot
+ * fail. *all is made if it is NULL. NULL: no memory. Nothing that is answered or saved has changed;
+ * where the batch is not applied after all, free the reply. */
+uint8_t *producers_reserve(producers **all, size_t reply_length);
 
-/* The batch was applied. */
-void producers_note(producers *all, producer *who, uint64_t number, uint64_t offered,
-                    const void *reply);
+/* The batch was applied. Of `batch` its number, offered and reply count; the reply, from
+ * producers_reserve(), is kept. */
+void producers_note(producers *all, const char *name, size_t length, const producer *batch);
 
 void producers_free(producers *all); /* NULL is allowed */
 size_t producers_memory(const producers *all);

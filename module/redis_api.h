@@ -288,6 +288,7 @@ typedef struct {
     X(void *, GetBlockedClientPrivateData, (RedisModuleCtx * ctx))                                 \
     X(uint64_t, CreateTimer,                                                                       \
       (RedisModuleCtx * ctx, long long milliseconds, RedisModuleTimerProc function, void *data))   \
+    X(int, AvoidReplicaTraffic, (void))                                                            \
     X(void *, DefragAlloc, (RedisModuleDefragCtx * ctx, void *memory))
 
 #define REDIS_API_OPTIONAL(X)                                                                      \

@@ -192,6 +192,20 @@ void value_free(weir_value *value) {
     RedisModule_Free(value);
 }
 
+void value_swap(weir_value *a, weir_value *b) {
+    weir_value one = *a, other = *b;
+    a->filter = other.filter; /* or the sketch */
+    a->seed = other.seed;
+    a->capacity = other.capacity;
+    a->timed = other.timed;
+    a->account = other.account;
+    b->filter = one.filter;
+    b->seed = one.seed;
+    b->capacity = one.capacity;
+    b->timed = one.timed;
+    b->account = one.account;
+}
+
 static bool clone_object(weir_value *copy, const weir_value *value) {
     weir_allocator allocator = allocator_of(copy);
     if (value->kind == VALUE_FILTER)
@@ -368,6 +382,18 @@ uint64_t value_offered(const weir_value *value) {
     weir_sketch_info info;
     weir_sketch_get_info(value->sketch, &info);
     return info.updates;
+}
+
+uint64_t value_distinct(const weir_value *value) {
+    uint64_t offered, seen;
+    weir_filter_totals(value->filter, &offered, &seen);
+    return offered - seen;
+}
+
+uint64_t value_room(const weir_value *value) {
+    uint64_t keys = value_distinct(value);
+    if (!value->capacity) return UINT64_MAX;
+    return keys < value->capacity ? value->capacity - keys : 0;
 }
 
 value_totals value_count(void) { return totals; }

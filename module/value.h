@@ -66,6 +66,11 @@ weir_status value_load_bytes(weir_value **out, const void *bytes, size_t length,
 size_t value_memory(const weir_value *value);
 size_t value_spec(const weir_value *value, char *buffer, size_t size);
 uint64_t value_offered(const weir_value *value);
+uint64_t value_distinct(const weir_value *value); /* of a filter: keys that were new */
+uint64_t value_room(const weir_value *value);     /* new keys until it has its capacity */
+
+/* The objects of two values of one kind change places, and nothing else of them does. */
+void value_swap(weir_value *a, weir_value *b);
 
 /* A number that no other value has. */
 uint64_t value_draw_epoch(void);

@@ -1,17 +1,20 @@
 """How long a large batch keeps others waiting: PINGs on a second connection, while one is decided.
 
-Of several attempts the best counts, since the machine may be busy with other things."""
+What counts is the processor time of the server while a PING is answered, which others on the machine do
+not add to; of several attempts the best, since this process may itself be late to look. The server's own
+part is in it: it reads the arguments, and frees them at the end."""
 import random
 import threading
 import time
 
-from server import Raw, Server, check, finish
+from server import Raw, Server, check, equal, finish, wait_for
 
-MOST = 50e-3  # seconds
+MOST = 20e-3  # seconds
 ATTEMPTS = 5
 server = Server()
+clock = ~server.process.pid << 3 | 2  # Linux: the processor time of a process
 draw = random.Random(1)
-hashes = draw.randbytes(8 * 1_000_000)
+hashes = draw.randbytes(8 * 4_000_000)
 items = [b"%d" % i for i in range(100_000)]
 
 
@@ -20,20 +23,19 @@ def packed(*args):
 
 
 def longest(command):
-    """The longest that a PING took from before the command until after its reply."""
+    """The most that a PING took from before the command until after its reply."""
     one, other = Raw(server, 2), Raw(server, 2)
     done, worst = threading.Event(), [0.0]
-    bytes_ = packed(*command)
 
     def ping():
         while not done.is_set():
-            start = time.perf_counter()
+            start = time.clock_gettime(clock)
             other("PING")
-            worst[0] = max(worst[0], time.perf_counter() - start)
+            worst[0] = max(worst[0], time.clock_gettime(clock) - start)
 
     thread = threading.Thread(target=ping)
     thread.start()
-    one.socket.sendall(bytes_)
+    one.socket.sendall(command)
     line = one.file.readline()
     kind, count = line[:1], int(line[1:]) if line[:1] in b"$*" else 0
     if kind == b"$":
@@ -45,26 +47,69 @@ def longest(command):
     return worst[0]
 
 
-def best(name, make, command):
-    took = []
+def best(name, make, *command):
+    took, bytes_ = [], packed(*command)
     for i in range(ATTEMPTS):
         for c in make:
             Raw(server, 2)(*c)
-        took.append(longest(command))
+        took.append(longest(bytes_))
         if took[-1] < MOST / 2:
             break
     check(f"{name}: others wait {min(took) * 1e3:.1f} ms", min(took) < MOST)
 
 
-best("no command", [], [b"ECHO", b"x"])
-best("ADDHASH of 1,000,000", [["DEL", "f"], ["WEIR.CREATE", "f", "recent:memory=64M"]],
-     [b"WEIR.ADDHASH", b"f", hashes])
-best("TESTHASH of 1,000,000", [], [b"WEIR.TESTHASH", b"f", hashes])
-best("WEIR.ADD of 100,000", [], [b"WEIR.ADD", b"f", *items])
-best("BF.MADD of 100,000", [["DEL", "b"], ["BF.RESERVE", "b", "0.001", "1000000"]],
-     [b"BF.MADD", b"b", *items])
-best("BF.MADD, not scaling", [["DEL", "n"], ["BF.RESERVE", "n", "0.001", "1000000", "NONSCALING"]],
-     [b"BF.MADD", b"n", *items])
-best("BF.MEXISTS of 100,000", [], [b"BF.MEXISTS", b"b", *items])
+best("no command", [], b"ECHO", b"x")
+Raw(server, 2)("WEIR.CREATE", "f", "recent:memory=64M")
+Raw(server, 2)("WEIR.ADDHASH", "f", hashes)  # the system clears memory when it is first touched
+best("ADDHASH of 4,000,000", [], b"WEIR.ADDHASH", b"f", hashes)
+best("TESTHASH of 4,000,000", [], b"WEIR.TESTHASH", b"f", hashes)
+best("WEIR.ADD of 100,000", [], b"WEIR.ADD", b"f", *items)
+best("BF.MADD of 100,000", [["DEL", "b"], ["BF.RESERVE", "b", "0.001", "1000000"]], b"BF.MADD", b"b", *items)
+best("BF.MADD, not scaling", [["DEL", "n"], ["BF.RESERVE", "n", "0.001", "1000000", "NONSCALING"]], b"BF.MADD", b"n", *items)
+best("BF.MEXISTS of 100,000", [], b"BF.MEXISTS", b"b", *items)
+
+# --- what may happen while a large batch is under way
+server = Server("--appendonly", "yes")
+one, other = Raw(server, 2), Raw(server, 2)
+
+
+def begin(command):
+    """Sent, and under way: some keys of it are in."""
+    other("FLUSHALL")
+    other("WEIR.CREATE", "f", "recent:memory=4M")
+    one.socket.sendall(packed(*command))
+    check("a large batch is under way", wait_for(lambda: 0 < offered() < 4_000_000), offered())
+
+
+def offered():
+    info = other("WEIR.INFO", "f")
+    return dict(zip(info[::2], info[1::2]))[b"offered"]
+
+
+add = [b"WEIR.ADDHASH", b"f", hashes]
+begin(add)
+other("CLIENT", "PAUSE", "60000", "WRITE")
+paused = offered()
+time.sleep(0.05)
+equal("writes are paused: nothing is added", offered(), paused)
+other("CLIENT", "UNPAUSE")
+equal("and then all the rest", (len(one.read()), offered()), (500_000, 4_000_000))
+begin(add)
+other("DEL", "f")
+other("WEIR.CREATE", "f", "recent:memory=1M")
+check("the key goes: an error", one.read().startswith("-WEIRMISSING"))
+equal("and another one of its name gets nothing", offered(), 0)
+begin(add)
+other("REPLICAOF", "127.0.0.1", "1")
+check("the server becomes a replica: an error", one.read().startswith("-UNBLOCKED"))  # the server's own
+added = offered()
+time.sleep(0.05)
+equal("and the rest is not added", (added < 4_000_000, offered()), (True, added))
+other("REPLICAOF", "NO", "ONE")
+one = Raw(server, 2)
+begin(add)
+one.socket.close()
+one.file.close()
+check("the client goes: its keys are added", wait_for(lambda: offered() == 4_000_000))
 check("the server lives", server.alive(), server.tail())
 finish()

@@ -117,6 +117,10 @@ equal("all are known", sum(command("WEIR.TEST", "a", *range(150))), 0)
 equal("absorb makes a value", command("WEIR.ABSORB", "new", other, "BATCH", "leaf", 1), 100)
 equal("merge makes a value", command("WEIR.MERGE", "sum", "a", "b"), b"OK")
 equal("all are known to it", sum(command("WEIR.TEST", "sum", *range(150))), 0)
+r.expire("sum", 5000)
+command("WEIR.MERGE", "sum", "b")
+check("a merge keeps when the key expires", 4000 < r.ttl("sum") <= 5000, r.ttl("sum"))
+r.persist("sum")
 names += ["a", "new", "sum"]
 before = digest(r, "sum")
 check("a merge that fails half way changes nothing",

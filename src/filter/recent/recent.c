@@ -77,7 +77,7 @@
 #include "filter/recent/recent_spread.h"
 #include "filter/recent/recent_table.h"
 
-#define AHEAD 32u       /* lines asked for ahead of the one at work, */
+#define AHEAD 64u       /* lines asked for ahead of the one at work, */
 #define WATCHED 256u    /* lines that tell what the stream is like */
 #define AT_ONCE 16u     /* so many at a time */
 #define KEEP_FIRSTS 44u /* see "who goes" */
@@ -124,6 +124,8 @@ static weir_status create(weir_filter *base, weir_error *err) {
     plan_lines(f, weir__opt_whole(base, WEIR__OPT_MEMORY));
     if (f->base.windowed) plan_window(f, eps);
     f->watched = f->lines < WATCHED ? f->lines : WATCHED;
+    unsigned __int128 beyond = (unsigned __int128)f->watched << 64;
+    f->watched_last = (uint64_t)((beyond - 1) / f->lines);
     return weir__filter_map(base, f->lines * LINE_BYTES, err);
 }
 
@@ -396,26 +398,65 @@ HOT void ask_near(const uint8_t *cells, uint64_t lines, const uint64_t *hashes, 
         __builtin_prefetch(cells + weir__scale(hashes[j], lines) * LINE_BYTES, 1, 3);
 }
 
-/* Keys from the i-th on while the filter is a table. Returns where it went on to. */
+/* Some of the next keys, whose lines have been asked for: where a line is full a key may be in the
+ * next one, or go there. That one is not near, and one key in 15 would wait for it. Of a line the
+ * last word is filled last. */
+HOT void ask_behind(const uint8_t *cells, uint64_t table, const uint64_t *hashes, size_t some) {
+    for (size_t j = 0; j < some; j++) {
+        const uint8_t *line = cells + weir__scale(hashes[j], table) * LINE_BYTES;
+        __builtin_prefetch(line + (get_word(line, 7) ? LINE_BYTES : 0), 1, 3);
+    }
+}
+
+/* Keys that come into a table one after the other, `some` of them, of which it has room for all.
+ * Returns a bit for each that was there. Whether a key is there is hard to guess, so both cases are
+ * one: what is stored goes into the line, or beside it. */
+HOT uint64_t offer_some_to_table(recent_filter *f, const uint64_t *hashes, unsigned some,
+                                 cpu_kind cpu) {
+    const uint64_t table = f->state.table, watched_last = f->watched_last;
+    uint8_t *cells = f->base.cells, beside[LINE_BYTES];
+    uint64_t hits = 0, entered = 0;
+    for (unsigned j = 0; j < some; j++) {
+        uint64_t hash = table_hash(hashes[j]);
+        uint8_t *line = cells + weir__scale(hash, table) * LINE_BYTES;
+        table_found found = table_look(line, hash, cpu);
+        bool hit = found.same != 0, came = !hit;
+        if (__builtin_expect((found.same | found.empty) != 0, 1)) {
+            uint8_t *to = (uint8_t *)pick64(hit, (uintptr_t)beside, (uintptr_t)line);
+            put_word(to, (unsigned)__builtin_ctz(found.same | found.empty), hash);
+        } else {
+            unsigned outcome = table_offer(cells, table, hash, true);
+            hit = outcome == IN_TABLE;
+            came = outcome == ENTERED;
+            f->state.books.forgotten += outcome == NO_PLACE;
+        }
+        entered += came;
+        hits |= (uint64_t)hit << j;
+        if (__builtin_expect(hashes[j] <= watched_last, 0)) weir__recent_count(f, hashes[j], hit);
+    }
+    f->state.books.held += entered;
+    return hits;
+}
+
+/* Keys while the filter is a table. Returns where it went on to. */
 HOT size_t offer_to_table(recent_filter *f, const weir_batch *batch, uint64_t *verdicts,
-                          size_t *seen) {
-    const uint64_t lines = f->lines, watched = f->watched;
-    uint64_t table = f->state.table, room = TABLE_LOAD * table - f->state.books.held;
-    uint8_t *cells = f->base.cells;
+                          size_t *seen, cpu_kind cpu) {
     size_t i = 0;
-    for (; i < batch->count && table; i++) {
-        uint64_t hash = batch->hashes[i];
-        ask_ahead(cells, table, batch, i);
-        unsigned outcome = table_offer(cells, table, table_hash(hash), true);
-        weir__mark_seen(verdicts, i, outcome == IN_TABLE);
-        *seen += outcome == IN_TABLE;
-        f->state.books.held += outcome == ENTERED;
-        f->state.books.forgotten += outcome == NO_PLACE;
-        if (weir__scale(hash, lines) < watched) weir__recent_count(f, hash, outcome == IN_TABLE);
-        if (outcome != ENTERED || --room) continue;
-        weir__recent_grow(f);
-        table = f->state.table;
-        room = TABLE_LOAD * table - f->state.books.held;
+    for (unsigned some; i < batch->count && f->state.table; i += some) {
+        uint64_t room = TABLE_LOAD * f->state.table - f->state.books.held;
+        size_t most = batch->count - i < room ? batch->count - i : room;
+        unsigned whole = AT_ONCE - (unsigned)(i % AT_ONCE);
+        some = most < whole ? (unsigned)most : whole;
+        ask_ahead(f->base.cells, f->state.table, batch, i);
+        if (i % AT_ONCE == 0 && batch->count - i > AT_ONCE) {
+            size_t left = batch->count - i - AT_ONCE;
+            ask_behind(f->base.cells, f->state.table, batch->hashes + i + AT_ONCE,
+                       left < AT_ONCE ? left : AT_ONCE);
+        }
+        uint64_t hits = offer_some_to_table(f, batch->hashes + i, some, cpu);
+        verdicts[i / 64] |= hits << i % 64;
+        *seen += (unsigned)__builtin_popcountll(hits);
+        if (f->state.books.held == TABLE_LOAD * f->state.table) weir__recent_grow(f);
     }
     return i;
 }
@@ -427,7 +468,7 @@ HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdi
     const uint64_t *hashes = batch->hashes, lines = f->lines;
     uint8_t *cells = base->cells;
     size_t seen = 0, count = batch->count, i = 0;
-    if (f->state.table) i = offer_to_table(f, batch, verdicts, &seen);
+    if (f->state.table) i = offer_to_table(f, batch, verdicts, &seen, cpu);
     for (unsigned some; i < count; i += some) {
         unsigned whole = AT_ONCE - (unsigned)(i % AT_ONCE);
         some = count - i < whole ? (unsigned)(count - i) : whole;

@@ -33,8 +33,9 @@ typedef struct {
 typedef struct {
     weir_filter base;
     uint64_t lines;
-    uint64_t first;   /* lines that the table of a new filter has */
-    uint64_t watched; /* the first so many tell what the stream is like, */
+    uint64_t first;        /* lines that the table of a new filter has */
+    uint64_t watched;      /* the first so many tell what the stream is like, */
+    uint64_t watched_last; /* and the last hash that has one of them */
     line_shape shape;
     window_plan window;
     struct {

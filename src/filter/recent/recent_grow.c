@@ -26,13 +26,38 @@ static unsigned take_lines(uint8_t *cells, uint64_t first, uint64_t count, uint6
 
 /* Keys that are in no line yet come into a table of so many lines. */
 static void put_all(recent_filter *f, const uint64_t *hashes, unsigned n) {
-    uint64_t lines = f->state.table;
     for (unsigned i = 0; i < n; i++) {
-        uint64_t at = 8 * weir__scale(hashes[i], lines), end = at + 8 * TABLE_RUN;
-        while (at < end && load64(f->base.cells + 8 * (at % (8 * lines)))) at++;
-        if (at < end) store64(f->base.cells + 8 * (at % (8 * lines)), hashes[i]);
-        else f->state.books.forgotten++, f->state.books.held--;
+        bool put = table_offer(f->base.cells, f->state.table, hashes[i], true) != NO_PLACE;
+        f->state.books.forgotten += !put;
+        f->state.books.held -= !put;
     }
+}
+
+/* Line i of the table that is doubled becomes lines 2i and 2i + 1, after what neighbours have left
+ * there. That is all there is to do for most lines: those whose keys are their own, with room for
+ * them in either half. Which half a key goes to is hard to guess, so there is no branch about it.
+ * False: nothing was changed. */
+static bool split_line(uint8_t *cells, uint64_t lines, uint64_t i) {
+    uint8_t *from = cells + i * LINE_BYTES, *to = cells + 2 * i * LINE_BYTES;
+    uint64_t halves[2 * 16], foreign = 0, count[2] = {0, 0};
+    memcpy(halves, to, LINE_BYTES);
+    memcpy(halves + 16, to + LINE_BYTES, LINE_BYTES);
+    for (unsigned j = 0; j < 8; j++) {
+        count[0] += halves[j] != 0;
+        count[1] += halves[16 + j] != 0;
+    }
+    for (unsigned j = 0; j < 8; j++) {
+        uint64_t hash = get_word(from, j), rest, home = weir__part(hash, lines, &rest);
+        uint64_t second = rest >> 63;
+        foreign |= (home ^ i) & -(uint64_t)(hash != 0);
+        halves[16 * second + count[second]] = hash;
+        count[second] += hash != 0;
+    }
+    if (foreign || count[0] > 8 || count[1] > 8) return false;
+    memset(from, 0, LINE_BYTES);
+    memcpy(to, halves, LINE_BYTES);
+    memcpy(to + LINE_BYTES, halves + 16, LINE_BYTES);
+    return true;
 }
 
 static void double_table(recent_filter *f) {
@@ -40,7 +65,8 @@ static void double_table(recent_filter *f) {
     unsigned n = take_lines(f->base.cells, 0, TABLE_HEAD, head);
     f->state.table = 2 * lines;
     for (uint64_t i = lines; i-- > TABLE_HEAD;)
-        put_all(f, hashes, take_lines(f->base.cells, i, 1, hashes));
+        if (!split_line(f->base.cells, lines, i))
+            put_all(f, hashes, take_lines(f->base.cells, i, 1, hashes));
     put_all(f, head, n);
 }
 

@@ -17,7 +17,7 @@
 #define WEIR_FILTER_RECENT_TABLE_H
 
 #include "core/rng.h"
-#include "filter/recent/recent_bits.h"
+#include "filter/recent/recent_wide.h"
 
 #define TABLE_FIRST 512u /* lines that a table begins with, at least: 32 KiB, the nearest cache */
 #define TABLE_LOAD                                                                                 \
@@ -27,10 +27,44 @@
 
 enum { IN_TABLE, ENTERED, NO_PLACE };
 
+/* The words of a line that are a hash, and those that are empty: a bit for each. */
+typedef struct {
+    unsigned same, empty;
+} table_found;
+
 HOT unsigned table_match(const uint8_t *line, uint64_t hash) {
     unsigned found = 0;
     for (unsigned j = 0; j < 8; j++) found |= (unsigned)(get_word(line, j) == hash) << j;
     return found;
+}
+
+#if defined(__x86_64__)
+FOR_AVX512 static inline table_found table_look_wide(const uint8_t *line, uint64_t hash) {
+    __m512i all = _mm512_loadu_si512(line);
+    return (table_found){_mm512_cmpeq_epi64_mask(all, _mm512_set1_epi64((long long)hash)),
+                         _mm512_testn_epi64_mask(all, all)};
+}
+FOR_AVX2 static inline unsigned table_match_pair(line_pair line, __m256i word) {
+    __m256i low = _mm256_cmpeq_epi64(line.low, word), high = _mm256_cmpeq_epi64(line.high, word);
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(low)) |
+           (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(high)) << 4;
+}
+FOR_AVX2 static inline table_found table_look_pair(const uint8_t *line, uint64_t hash) {
+    line_pair all = pair_load(line);
+    return (table_found){table_match_pair(all, _mm256_set1_epi64x((long long)hash)),
+                         table_match_pair(all, _mm256_setzero_si256())};
+}
+#else
+#define table_look_wide(...)                                                                       \
+    (table_found) { 0, 0 }
+#define table_look_pair(...)                                                                       \
+    (table_found) { 0, 0 }
+#endif
+
+HOT table_found table_look(const uint8_t *line, uint64_t hash, cpu_kind cpu) {
+    if (cpu == CPU_AVX512) return table_look_wide(line, hash);
+    if (cpu == CPU_AVX2) return table_look_pair(line, hash);
+    return (table_found){table_match(line, hash), table_match(line, 0)};
 }
 
 HOT uint64_t table_hash(uint64_t hash) { return hash | (hash == 0); }

@@ -493,33 +493,63 @@ static void window_of_records(void **unused) {
     window_of_records_forgets_on_time(true);
 }
 
+/* No line of a run that is left out of the sweep has anything in it. */
+static void assert_empty_runs(const recent_filter *f) {
+    const uint64_t *words = (const uint64_t *)(const void *)f->base.cells;
+    uint64_t any = 0;
+    for (uint64_t i = 0; i < f->lines; i++) {
+        uint64_t run = i >> f->window.run;
+        if (!(f->window.empty[run / 64] >> run % 64 & 1)) continue;
+        for (unsigned k = 0; k < LINE_BYTES / 8; k++) any |= words[i * LINE_BYTES / 8 + k];
+    }
+    assert_int_equal(any, 0);
+}
+
 /* Time in jumps of all sizes, also far beyond the window: no key that is too old
- * is ever taken for a young one. */
+ * is ever taken for a young one. Of 5 minutes the ticks take three quarters of the stamps, so that
+ * they come around soonest. */
 static void window_of_time_survives_jumps(void **unused) {
     (void)unused;
-    weir_filter *filter = make_filter("recent:memory=16K,seed=3,window=1s");
-    int64_t time = -5000000000, came[64];
-    bool known[64] = {false};
-    for (unsigned i = 0; i < 100000; i++) {
-        uint64_t dice = test_word(7, i);
-        time +=
-            dice % 100 == 0 ? (int64_t)(test_word(8, i) % 70000000000) : (int64_t)(dice % 20000000);
-        unsigned k = (unsigned)(dice >> 40) % 64;
-        uint64_t hash = test_word(9, k), verdict;
-        weir_filter_test_batch(filter, &(weir_batch){.count = 1, .hashes = &hash, .times = &time},
-                               &verdict);
-        uint64_t tested = verdict;
-        weir_filter_offer_batch(filter, &(weir_batch){.count = 1, .hashes = &hash, .times = &time},
-                                &verdict);
-        assert_int_equal(tested, verdict);
-        if (known[k]) {
-            int64_t age = time - came[k];
-            if (age > 1000000000) assert_int_equal(verdict, 0);
-            if (age < 950000000) assert_int_equal(verdict, 1);
+    static const struct {
+        const char *spec;
+        int64_t window;
+    } cases[] = {{"recent:memory=16K,seed=3,window=1s", 1000000000},
+                 {"recent:memory=16K,seed=4,window=5m", 300000000000},
+                 {"recent:memory=4M,seed=5,window=5m", 300000000000},
+                 {"recent:memory=16M,seed=6,window=3s", 3000000000},
+                 {"recent:memory=16K,seed=7,window=3s,fpr=1%", 3000000000}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        recent_filter *f = (recent_filter *)make_filter(cases[c].spec);
+        const int64_t window = cases[c].window;
+        int64_t time = -5000000000, came[64];
+        bool known[64] = {false};
+        for (unsigned i = 0; i < 20000; i++) {
+            uint64_t dice = test_word(7, i), step = test_word(8, i);
+            /* one in 100 up to 70 windows, one in 10 up to a window, else up to a 50th of one, or
+             * of that a 1000th for some time */
+            uint64_t most = (uint64_t)(dice % 100 == 0  ? 70 * window
+                                       : dice % 10 == 1 ? window
+                                       : i / 500 % 2    ? window / 50000
+                                                        : window / 50);
+            time += (int64_t)(step % most);
+            unsigned k = (unsigned)(dice >> 40) % 64;
+            uint64_t hash = test_word(9, k), verdict;
+            weir_batch batch = {.count = 1, .hashes = &hash, .times = &time};
+            weir_filter_test_batch(&f->base, &batch, &verdict);
+            uint64_t tested = verdict;
+            weir_filter_offer_batch(&f->base, &batch, &verdict);
+            assert_int_equal(tested, verdict);
+            if (known[k]) {
+                int64_t age = time - came[k];
+                if (age > window) assert_int_equal(verdict, 0);
+                if (age < window * 95 / 100) assert_int_equal(verdict, 1);
+            }
+            if (!verdict) came[k] = time, known[k] = true;
+            if (i % 2000 == 0) assert_empty_runs(f);
         }
-        if (!verdict) came[k] = time, known[k] = true;
+        assert_sound(f);
+        free_recent(f);
     }
-    weir_filter_free(filter);
 }
 
 static bool offer_at(recent_filter *f, uint64_t hash, int64_t time) {
@@ -591,6 +621,7 @@ static void window_trades_when_pressed(void **unused) {
             bool was_fine = f->state.window.form == WINDOW_FINE;
             bool seen = offer_at(f, test_word(52, k), now * 1000000);
             if (was_fine && f->state.window.form == WINDOW_COARSE) changed = i, assert_sound(f);
+            if (i % 5000 == 0) assert_empty_runs(f);
             early += !seen && age <= window - 2 * tick;
             late += seen && age > window;
             hits += seen;

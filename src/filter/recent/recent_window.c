@@ -20,7 +20,8 @@
  *            than it has slots. Where G is no power of two, one entry in 64 is lost when
  *            the form changes: of its fingerprint too little was kept.
  * Cost       one line per key, and one more swept while this tick's share is not
- *            done. The change of form reads all lines once.
+ *            done; runs of lines that are known to be empty are not read again until an
+ *            entry comes. The change of form reads all lines once.
  * Layout     slot j of group g at bit (g s + j)(stamp + b) of the line: the stamp, then
  *            b of fingerprint. Stamp 0 is an empty slot; tick t has the stamp
  *            t mod stamps + 1.
@@ -29,7 +30,8 @@
  * three quarters of that, so each entry has a quarter of the round in which it must be
  * cleared. Each tick sweeps a share of the lines: one line with each key, and what is left
  * of it when the tick changes. When the clock jumps, the ticks that were jumped over sweep
- * their share too, or all lines are swept a few times if that is less.
+ * their share too, or all lines are swept a few times if that is less: the last time when the
+ * clock has arrived, or an entry that was just good before would come around.
  */
 #include "filter/recent/recent_window.h"
 
@@ -95,6 +97,7 @@ void weir__window_plan(window_plan *plan, uint64_t lines, double fpr, uint64_t s
                        bool renew) {
     *plan = (window_plan){.lines = lines, .renew = renew};
     plan_coarse(&plan->coarse, lines, fpr, span);
+    while (lines > (uint64_t)64 * WINDOW_RUN_WORDS << plan->run) plan->run++;
     plan->has_fine = plan_fine(&plan->fine, &plan->coarse, lines, fpr, span, is_time);
 }
 
@@ -136,31 +139,86 @@ static void sweep_line(uint8_t *line, const window_form *form, window_state *sta
     }
 }
 
-static void sweep(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t lines) {
+/* ---- runs of lines that are known to be empty ---- */
+
+/* How many lines from this one on are known to be empty; those of the same word at most. */
+static uint64_t empty_from(const window_plan *plan, uint64_t line) {
+    uint64_t first = line >> plan->run, bits = ~(plan->empty[first / 64] >> first % 64);
+    uint64_t runs = bits ? (uint64_t)__builtin_ctzll(bits) : 64;
+    if (runs > 64 - first % 64) runs = 64 - first % 64;
+    uint64_t end = (first + runs) << plan->run;
+    return !runs ? 0 : (end < plan->lines ? end : plan->lines) - line;
+}
+
+/* The line where an entry was put is not empty. */
+static void mark_used(window_plan *plan, const window_state *state, uint64_t line) {
+    uint64_t run = line >> plan->run;
+    plan->empty[run / 64] &= ~(UINT64_C(1) << run % 64);
+    if (line < state->sweep && line + plan->clean >= state->sweep)
+        plan->clean = state->sweep - line - 1;
+}
+
+/* The sweep has come to another line; of runs that end there is known whether they are empty. */
+static void sweep_on(window_plan *plan, window_state *state, uint64_t to, uint64_t clean) {
+    state->sweep = to;
+    plan->clean = clean;
+    if (to & low_mask(plan->run) && to != plan->lines) return;
+    uint64_t run = (to - 1) >> plan->run;
+    if (clean >= to - (run << plan->run)) plan->empty[run / 64] |= UINT64_C(1) << run % 64;
+    if (to == plan->lines) state->sweep = plan->clean = 0;
+}
+
+/* ---- sweeping ---- */
+
+static void sweep(uint8_t *cells, window_plan *plan, window_state *state, uint64_t lines) {
     const window_form *form = weir__window_form(plan, state);
-    for (; lines; lines--) {
-        sweep_line(cells + state->sweep * LINE_BYTES, form, state);
-        if (++state->sweep == plan->lines) state->sweep = 0;
+    while (lines) {
+        uint64_t line = state->sweep, skip = empty_from(plan, line);
+        if (skip > lines) skip = lines;
+        if (skip) {
+            sweep_on(plan, state, line + skip, plan->clean + skip);
+        } else {
+            uint8_t *at = cells + line * LINE_BYTES;
+            sweep_line(at, form, state);
+            sweep_on(plan, state, line + 1, is_empty(at) ? plan->clean + 1 : 0);
+        }
+        lines -= skip ? skip : 1;
     }
+}
+
+/* Everything is past its time. Lines that are empty are only read, so that memory that was never
+ * written stays so. */
+static void clear(uint8_t *cells, window_plan *plan, window_state *state) {
+    for (uint64_t line = 0; line < plan->lines;) {
+        uint64_t skip = empty_from(plan, line);
+        uint8_t *at = cells + line * LINE_BYTES;
+        if (!skip && !is_empty(at)) memset(at, 0, LINE_BYTES);
+        line += skip ? skip : 1;
+    }
+    memset(plan->empty, 0xFF, sizeof plan->empty);
+    plan->clean = state->sweep;
+    state->held = 0;
 }
 
 /* Over a long way: all lines are swept, as often as stamps might come around meanwhile. */
-static void leap(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t tick) {
+static void leap(uint8_t *cells, window_plan *plan, window_state *state, uint64_t tick) {
     const window_form *form = weir__window_form(plan, state);
     uint64_t safe = form->stamps - form->ticks;
-    if (tick - state->now >= form->ticks) { /* everything is past its time */
-        memset(cells, 0, plan->lines * LINE_BYTES);
-        state->held = 0;
+    if (tick - state->now >= form->ticks) {
+        clear(cells, plan, state);
         state->now = tick;
+        return;
     }
+    sweep(cells, plan, state, plan->lines);
     while (state->now < tick) {
-        sweep(cells, plan, state, plan->lines);
         state->now = tick - state->now < safe ? tick : state->now + safe;
+        sweep(cells, plan, state, plan->lines);
     }
 }
 
-/* Let time go on to a tick: tick by tick, each with its share of the sweep. */
-static void advance(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t tick) {
+/* Let time go on to a tick: tick by tick, each with its share of the sweep; ticks that would
+ * sweep lines that are empty at once. */
+static void advance(uint8_t *cells, window_plan *plan, window_state *state, uint64_t tick) {
     uint64_t quota = weir__window_form(plan, state)->quota;
     if (state->held == 0) state->now = tick;
     else if (tick - state->now >= plan->lines / quota) leap(cells, plan, state, tick);
@@ -168,6 +226,10 @@ static void advance(uint8_t *cells, const window_plan *plan, window_state *state
         if (state->swept < quota) sweep(cells, plan, state, quota - state->swept);
         state->swept = 0;
         state->now++;
+        uint64_t idle = empty_from(plan, state->sweep) / quota, left = tick - state->now;
+        if (idle > left) idle = left;
+        state->now += idle;
+        sweep(cells, plan, state, idle * quota);
     }
     state->swept = 0;
 }
@@ -229,20 +291,20 @@ static void coarsen_line(uint8_t *line, const window_plan *plan, window_state *s
 }
 
 /* There is no more room for fine stamps. */
-static void coarsen(uint8_t *cells, const window_plan *plan, window_state *state) {
+static void coarsen(uint8_t *cells, window_plan *plan, window_state *state) {
     uint64_t now = state->now * plan->fine.tick / plan->coarse.tick;
     for (uint64_t i = 0; i < plan->lines; i++)
         coarsen_line(cells + i * LINE_BYTES, plan, state, now);
     state->form = WINDOW_COARSE;
     state->now = now;
-    state->swept = state->sweep = 0;
+    state->swept = state->sweep = plan->clean = 0;
 }
 
 static bool is_pressed(const window_plan *plan, const window_state *state) {
     return state->form == WINDOW_FINE && state->held >= plan->lines * plan->fine.slots / PRESSED;
 }
 
-bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t hash,
+bool weir__window_offer(uint8_t *cells, window_plan *plan, window_state *state, uint64_t hash,
                         int64_t at) {
     const window_form *form = weir__window_form(plan, state);
     uint64_t tick = ticks_at(form, at);
@@ -273,6 +335,7 @@ bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *s
     if (oldest < form->ticks) state->forgotten++;
     if (oldest == form->stamps) state->held++;
     put_entry(form, &place, victim, stamp_of(form, state->now));
+    mark_used(plan, state, (uint64_t)(place.line - cells) / LINE_BYTES);
     return false;
 }
 

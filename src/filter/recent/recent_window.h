@@ -21,12 +21,20 @@ typedef struct {
     uint64_t quota;      /* lines to sweep in each tick */
 } window_form;
 
+enum { WINDOW_RUN_WORDS = 256 }; /* 64 runs each, in 2 KiB: of 256 MiB a run is 16 KiB */
+
 typedef struct {
     uint64_t lines;
     bool renew;
     bool has_fine;      /* a filter begins with the fine form */
     window_form fine;   /* while there is room */
     window_form coarse; /* when it was pressed */
+
+    /* Runs of lines that were swept and had nothing in them: the next sweep leaves them out. A bit
+     * that is not set says nothing, so those of a filter that was loaded may begin as 0. */
+    unsigned run;   /* a bit stands for 2^run lines */
+    uint64_t clean; /* lines right before the next one to be swept that have nothing in them */
+    uint64_t empty[WINDOW_RUN_WORDS];
 } window_plan;
 
 enum { WINDOW_NO_TIME, WINDOW_FINE, WINDOW_COARSE }; /* values of window_state.form */
@@ -50,7 +58,7 @@ void weir__window_plan(window_plan *plan, uint64_t lines, double fpr, uint64_t s
 const window_form *weir__window_form(const window_plan *plan, const window_state *state);
 
 /* at: the record's number or time. Times that run backwards count as the latest. */
-bool weir__window_offer(uint8_t *cells, const window_plan *plan, window_state *state, uint64_t hash,
+bool weir__window_offer(uint8_t *cells, window_plan *plan, window_state *state, uint64_t hash,
                         int64_t at);
 bool weir__window_test(const uint8_t *cells, const window_plan *plan, const window_state *state,
                        uint64_t hash, int64_t at);

@@ -81,8 +81,8 @@ enum {
      "slices of at most 32M spread over the masters, `--memory` in all; all others must fit it, "  \
      "and options that are not given are taken from it. Any number of runs share it: of those "    \
      "that read the same key one writes it. There is no `--state`: what is known stays on the "    \
-     "servers, and a run that is killed loses the batches that it had on their way. "              \
-     "docs/cluster.md says more."},                                                                \
+     "servers. A run over files that is killed loses the batches that it had on their way; one "   \
+     "over a stream, `--from`, loses nothing. docs/cluster.md says more."},                        \
         {AT_ON_LOST,                                                                               \
          "on-lost",                                                                                \
          0,                                                                                        \
@@ -220,6 +220,9 @@ bool at_offer(at_filter *filter, const weir_batch *batch, uint64_t *verdicts, si
 /* The time by the clock of one server, the same for all runs; ns since 1970. Where it cannot be
  * read, ours, after a message. */
 int64_t at_now(at_filter *filter);
+
+/* Did a signal end the wait for servers? What was collected since may be NEW for that alone. */
+bool at_gave_up(void);
 
 /* weir inspect: the slices of an address. EXIT_TROUBLE after a message. */
 bool at_is_url(const char *text);

@@ -361,9 +361,10 @@ static int check_streams(const dedup_settings *s, int operands) {
     if (s->sink && s->compression_given) return cli_error("--compress goes with --output");
     if (s->sink && s->emit != EMIT_NEW && s->emit != EMIT_SEEN)
         return cli_error("--to takes --emit new or seen: messages are sent as they are");
-    if (s->at.url && (s->source || s->sink))
-        return cli_error("--at does not go with --from and --to: what servers were told would be "
-                         "held back when it comes again after a crash");
+    if (s->at.url && s->source && run_output_is_file(s->output))
+        return cli_error(
+            "--from with --at writes to a stream, --to URL, or to a pipe: a file cannot "
+            "be cut back to what the servers know");
     if (s->source && dedup_needs_all(s))
         return cli_error(
             "--from goes with --emit new, seen, all and verdicts: what is known only at "
@@ -502,6 +503,11 @@ static const opt_section dedup_sections[] = {
      "    weir dedup --emit once access.log > singles.log\n"
      "    weir dedup --emit counts access.log | awk '$1 > 1' > repeats.log\n"
      "    weir dedup --keep last --format csv --header -k user events.csv > latest.csv\n"
+     "\n"
+     "From one stream to another, by a filter that other hosts share; may be killed at any time:\n"
+     "\n"
+     "    weir dedup --from 'redis://h/clicks?group=g' --to redis://h/clean --key .id \\\n"
+     "        --at redis+cluster://h/seen\n"
      "\n"
      "One filter for many machines, on a cluster that has loaded weir's module:\n"
      "\n"

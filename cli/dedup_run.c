@@ -18,6 +18,7 @@
 #include "engine.h"
 #include "report.h"
 #include "run_note.h"
+#include "run_shared.h"
 #include "run_streams.h"
 #include "stopping.h"
 
@@ -35,8 +36,9 @@ typedef struct {
     run_output output;
     run_files files;
     run_streams streams;
-    bool recovering; /* reading back what the sink got after the last save */
-    run_point point; /* how far it has come */
+    run_shared shared; /* where both the filter and the stream are elsewhere */
+    bool recovering;   /* reading back what the sink got after the last save */
+    run_point point;   /* how far it has come */
     bool resumed;
     uint64_t recovered;      /* records that the sink had got after the last save */
     uint64_t written_before; /* records that the run that is resumed let through */
@@ -110,6 +112,13 @@ static size_t offer_in_pieces(dedup *d, const weir_batch *keys, uint64_t *verdic
     return seen;
 }
 
+/* Nothing is known of the last batch: it comes again. */
+static engine_outcome leave_batch(dedup *d, engine_outcome how) {
+    d->streams.taken_part = true;
+    d->streams.taken = 0;
+    return how;
+}
+
 /* Verdicts on the records chosen. */
 static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts) {
     const stream_selection *s = &d->engine.selection;
@@ -122,7 +131,11 @@ static engine_outcome judge(dedup *d, const stream_batch *b, uint64_t *verdicts)
     if (d->by_file) keys.producers = file_as_producer(d, b);
     if (d->arrival_times) keys.times = now_for_all(d, s->count);
     size_t seen;
-    if (d->remote) d->remote_failed = !at_offer(d->remote, &keys, verdicts, &seen);
+    if (d->shared.remote) {
+        engine_outcome so_far =
+            run_shared_judge(&d->shared, s, &keys, d->settings->emit == EMIT_SEEN, verdicts, &seen);
+        if (so_far != ENGINE_GO_ON) return leave_batch(d, so_far);
+    } else if (d->remote) d->remote_failed = !at_offer(d->remote, &keys, verdicts, &seen);
     else if (d->settings->losses.count) seen = offer_in_pieces(d, &keys, verdicts);
     else seen = weir_filter_offer_batch(d->filter, &keys, verdicts);
     if (seen == WEIR_STOPPED) {
@@ -228,6 +241,7 @@ static engine_outcome take_batch(void *context, const stream_batch *whole) {
     if (!s->whole) spread_verdicts(d);
     stream_status status = b.count ? emit(d, &b, s->whole ? NULL : d->drop, &err) : STREAM_OK;
     if (status != STREAM_OK) return engine_fail(&d->engine, status, &err);
+    if (d->remote_failed) return ENGINE_TROUBLE;
     if (b.count < whole->count) {
         d->streams.taken_part = true;
         d->streams.taken = b.count;
@@ -502,7 +516,12 @@ static int open_brokers(dedup *d, stream_options *in) {
     stream_error err;
     bool tail;
     if (!d->settings->source && !d->settings->sink) return EXIT_DONE;
-    if (run_streams_open_sink(&d->streams, &tail, &err) != STREAM_OK) return cli_stream_error(&err);
+    if (d->remote && d->settings->source) {
+        if (run_shared_open(&d->shared, d->remote, &d->streams) != EXIT_DONE) return EXIT_TROUBLE;
+        tail = false;
+    } else if (run_streams_open_sink(&d->streams, &tail, &err) != STREAM_OK) {
+        return cli_stream_error(&err);
+    }
     in->feed = &d->streams.feed;
     if (tail && recover(d, in) != EXIT_DONE) return EXIT_TROUBLE;
     in->feed = d->settings->source ? &d->streams.feed : NULL;
@@ -604,6 +623,7 @@ static void print_stats(dedup *d, uint64_t bytes_out) {
 static void release(dedup *d) {
     engine_release(&d->engine);
     run_streams_release(&d->streams);
+    run_shared_release(&d->shared);
     if (d->remote) at_end(d->remote);
     else weir_filter_free(d->filter);
     weir_audit_free(d->audit);
@@ -648,7 +668,9 @@ static engine_outcome end_streams(dedup *d, engine_outcome how) {
     engine_outcome so_far = flush(d);
     if (so_far != ENGINE_GO_ON) return so_far;
     stream_status status = run_streams_settle(&d->streams, &err);
-    return status == STREAM_OK ? how : engine_fail(&d->engine, status, &err);
+    if (status != STREAM_OK) return engine_fail(&d->engine, status, &err);
+    bool all = d->shared.remote && !(d->streams.taken_part && !d->streams.taken);
+    return all && run_shared_end(&d->shared) != EXIT_DONE ? ENGINE_TROUBLE : how;
 }
 
 /* Read all, then say what a person should know. */

@@ -22,9 +22,13 @@ static unsigned available_cores(void) {
     return count > 0 ? (unsigned)count : 1;
 }
 
+static const char lines_by_default[] = "lines";
+
 reading reading_defaults(void) {
-    reading r = {
-        .in = stream_options_defaults(), .format = "lines", .on_bad = STREAM_STOP, .max_leap = -1};
+    reading r = {.in = stream_options_defaults(),
+                 .format = lines_by_default,
+                 .on_bad = STREAM_STOP,
+                 .max_leap = -1};
     r.in.key_option = "--key";
     r.in.time_option = "--time";
     r.in.delimiter_option = "--delimiter";
@@ -167,6 +171,14 @@ static int check_together(const reading *r) {
     return EXIT_DONE;
 }
 
+/* A key `.id` is the name of a field of JSON; lines have none of the kind. */
+static void infer_format(reading *r) {
+    bool named = r->in.key && *r->in.key == '.';
+    if (!named || r->format != lines_by_default) return;
+    r->format = "json";
+    r->in.format = STREAM_JSON;
+}
+
 int reading_resolve(reading *r, int operands, char **argv) {
     static const char *const standard_input[] = {"-"};
     r->files = operands ? (const char *const *)argv : standard_input;
@@ -175,5 +187,6 @@ int reading_resolve(reading *r, int operands, char **argv) {
         cli_be_quiet();
         r->progress = PROGRESS_OFF;
     }
+    infer_format(r);
     return check_together(r);
 }

@@ -67,7 +67,9 @@ enum {
      "= lines\nlines of text; a carriage return before the line end belongs to the line\n\n"       \
      "= csv\nfields in quotes may hold commas, quotes and line ends\n\n"                           \
      "= tsv\ntabs, no quoting\n\n"                                                                 \
-     "= json\none value a line; a blank line is a record without `--key`. A file that is one "     \
+     "= json\ntaken by itself where `--key` begins with a dot, as `.id` does; one value a line; "  \
+     "a "                                                                                          \
+     "blank line is a record without `--key`. A file that is one "                                 \
      "array is read as the lines of its elements: if its first line is `[`, or if `--key` names "  \
      "fields of objects\n\n"                                                                       \
      "= clf\nthe common or combined log format of web servers\n\n"                                 \

@@ -20,8 +20,10 @@
  *     number, and the slice keeps the verdicts on the last one of each producer.
  *   - A slice gives no answer for `lost_ms`: on_lost says what its keys are called. NEW is the
  *     safe side: nothing is lost, repeats may pass.
+ *   - The program itself is killed: what slices had called NEW and it had not used yet they will
+ *     not call NEW again. Tickets, below, are for that.
  *   - A slice is there again but empty, or a replica took over that lacked the last writes: keys
- * are forgotten, so repeats may pass. `say` is told, and weir_remote_get_stats() counts it.
+ *     are forgotten, so repeats may pass. `say` is told, and weir_remote_get_stats() counts it.
  *   - The server refuses (a password, memory, another type under the name): WEIR_ERR_IO
  *     or WEIR_ERR_MISMATCH and one line that says what to do. Nothing is sent any more. Collect
  *     what was submitted: what is not known then is called NEW, as it may have been applied, and
@@ -108,6 +110,48 @@ WEIR_EXPERIMENTAL size_t weir_remote_room(const weir_remote *remote);
  * not known are NEW then. */
 WEIR_EXPERIMENTAL weir_status weir_remote_collect(weir_remote *remote, uint64_t *verdicts,
                                                   size_t *seen, weir_error *err);
+
+/* --- batches that outlive their sender --------------------------------------------------------
+ *
+ * A program that must not lose records when it is itself killed takes tickets:
+ *
+ *     weir_remote_prepare(seen, &batch, &ticket, &length, &err);
+ *     ... put the ticket where it will be found, with what it is for
+ *     weir_remote_submit_ticket(seen, ticket, length, &count, &err);
+ *     weir_remote_collect(seen, verdicts, &seen_count, &err);
+ *     ... do what the verdicts ask for
+ *
+ * Killed at any instant, the next one finds the ticket and begins with weir_remote_submit_ticket():
+ * the verdicts are what they would have been, whether the slices had got the batch or not. A
+ * ticket is good until its sender has sent another one, and as long as none of the slices has
+ * heard 1,024 other senders since. What is no longer known is called NEW. */
+
+/* Ask the local filter, cut the rest by slices, number it; nothing is sent. The caller frees
+ * *ticket with free(). WEIR_ERR_UNSUPPORTED: the slices are places on plain strings;
+ * WEIR_ERR_RANGE: batches are on their way, or it has more than 65,536 keys. */
+WEIR_EXPERIMENTAL weir_status weir_remote_prepare(weir_remote *remote, const weir_batch *batch,
+                                                  void **ticket, size_t *length, weir_error *err);
+
+/* Send it, or send it again; *count: keys of the batch. WEIR_ERR_CORRUPT: it is no ticket;
+ * WEIR_ERR_MISMATCH: it is one of another filter; WEIR_ERR_RANGE: batches are on their way. */
+WEIR_EXPERIMENTAL weir_status weir_remote_submit_ticket(weir_remote *remote, const void *ticket,
+                                                        size_t length, size_t *count,
+                                                        weir_error *err);
+
+/* Notes beside the filter, as safe as it is: under names of up to 512 bytes. What is there, or
+ * what was there before, is *bytes, which the caller frees with free(); NULL: nothing. All fail
+ * with WEIR_ERR_IO, WEIR_ERR_MEMORY, WEIR_ERR_MISMATCH (something else is under that key) and
+ * WEIR_ERR_RANGE (batches are on their way). */
+WEIR_EXPERIMENTAL weir_status weir_remote_get_note(weir_remote *remote, const char *name,
+                                                   void **bytes, size_t *length, weir_error *err);
+WEIR_EXPERIMENTAL weir_status weir_remote_put_note(weir_remote *remote, const char *name,
+                                                   const void *bytes, size_t length, void **before,
+                                                   size_t *before_length, weir_error *err);
+
+/* The names of all notes, until `take` returns false; it must not use the remote. */
+WEIR_EXPERIMENTAL weir_status weir_remote_each_note(weir_remote *remote,
+                                                    bool (*take)(void *context, const char *name),
+                                                    void *context, weir_error *err);
 
 /* How it stands. */
 typedef struct {

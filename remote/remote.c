@@ -21,7 +21,8 @@
 enum { CONNECT_MS = 2000, PATIENCE_MS = 10000, LOST_MS = 30000, REPLICAS_MS = 1000, IN_FLIGHT = 4 };
 #define SLICE_BYTES (32u << 20)
 #define SLICE_BYTES_MOST (UINT64_C(512) << 20)
-#define LEAF_SHARE 100 /* the local filter's rate is this part of the rate of the slices */
+#define LEAF_SHARE 100  /* the local filter's rate is this part of the rate of the slices, */
+#define LEAF_LEAST 1e-9 /* but what a filter can be asked for */
 
 void remote_say(weir_remote *r, const char *format, ...) {
     char line[512];
@@ -301,9 +302,11 @@ static weir_status make_leaf(weir_remote *r, weir_error *err) {
                          "--local-memory does not go with a window: what is forgotten on the "
                          "servers would still be known here");
     char hash[32] = "xxh3";
+    double fpr = info.fpr_bound / LEAF_SHARE;
+    if (fpr < LEAF_LEAST) fpr = LEAF_LEAST;
     weir_spec_get(r->plan.spec, "hash", hash, sizeof hash);
     snprintf(spec, sizeof spec, "recent:memory=%" PRIu64 ",fpr=%.9g,seed=%" PRIu64 ",hash=%s",
-             r->options.local_memory, info.fpr_bound / LEAF_SHARE, info.seed, hash);
+             r->options.local_memory, fpr, info.seed, hash);
     return weir_filter_new(&r->leaf, spec, err);
 }
 

@@ -2,7 +2,9 @@
  *
  * remote.c       opened, joined, closed; what is told of it
  * requests.c     batches cut into requests, sent, sent again, answered
- * places.c     what is asked instead where slices are ranges of places on plain strings
+ * places.c       what is asked instead where slices are ranges of places on plain strings
+ * ticket.c       batches as bytes, by which another process asks for their verdicts
+ * notes.c        what programs keep beside the filter
  */
 #ifndef WEIR_REMOTE_STATE_H
 #define WEIR_REMOTE_STATE_H
@@ -46,8 +48,10 @@ typedef struct {
 
 /* A batch on its way. */
 typedef struct {
-    size_t count; /* keys of the batch */
-    unsigned lane;
+    size_t count;       /* keys of the batch */
+    char who[40];       /* its sender, as the slices know it: no two on their way have the same */
+    bool by_ticket;     /* it may have been sent before, by a process that is gone; */
+    bool is_fresh;      /* it has not */
     uint64_t *verdicts; /* 1: SEEN */
     request *requests;
     size_t request_count;
@@ -91,6 +95,7 @@ struct weir_remote {
     char who[32];      /* this producer; a lane is added */
     uint64_t claimant; /* the same in the claims of places.c */
     uint64_t numbers;
+    uint64_t ticketed; /* the highest number of a ticket of ours that was sent */
     slice *slices;
     flight flights[FLIGHTS_MOST];
     size_t first_flight, flight_count;
@@ -109,6 +114,18 @@ void remote_say(weir_remote *r, const char *format, ...) __attribute__((format(p
 void remote_look_at_masters(weir_remote *r);
 
 void requests_release(weir_remote *r);
+
+/* The flight that is to be the next on its way. */
+flight *requests_next(weir_remote *r);
+
+/* Room for so many keys. WEIR_ERR_MEMORY. */
+weir_status requests_make_room(weir_remote *r, flight *f, size_t count, weir_error *err);
+
+/* Ask the local filter, and cut the rest of a batch into requests. */
+weir_status requests_cut(weir_remote *r, flight *f, const weir_batch *batch, weir_error *err);
+
+/* Send what was cut. */
+void requests_go(weir_remote *r, flight *f);
 
 /* Until when a request to a slice may stay without an answer, if the slice is lost. */
 int64_t slice_deadline(const slice *s);

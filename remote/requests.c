@@ -150,14 +150,13 @@ static weir_status put_create(weir_remote *r, fleet_node *node, size_t i, weir_e
 static wire_outcome append_keys(weir_remote *r, const flight *f, fleet_node *node, const request *q,
                                 weir_error *err) {
     slice *s = &r->slices[q->slice];
-    char seed[24], epoch[24], who[40], number[24];
+    char seed[24], epoch[24], number[24];
     const char *words[20] = {
-        "WEIR.ADDHASH", s->key, (const char *)q->hashes, "SEED", seed, "EPOCH", epoch, "BATCH", who,
-        number};
+        "WEIR.ADDHASH", s->key, (const char *)q->hashes, "SEED", seed, "EPOCH", epoch, "BATCH",
+        f->who,         number};
     size_t lengths[20], count = 10;
     snprintf(seed, sizeof seed, "%" PRIu64, r->seed);
     snprintf(epoch, sizeof epoch, "%016" PRIx64, s->epoch);
-    snprintf(who, sizeof who, "%s.%u", r->who, f->lane);
     snprintf(number, sizeof number, "%" PRIu64, q->number);
     for (size_t i = 0; i < count; i++) lengths[i] = i == 2 ? q->count * 8 : strlen(words[i]);
     const void *columns[] = {q->times, q->importances};
@@ -281,7 +280,8 @@ static void spread(weir_remote *r, const request *q, const char *bits, bool all_
 static void compare_count(weir_remote *r, slice *s, const request *q, uint64_t offered,
                           uint64_t added) {
     uint64_t least = s->offered + added;
-    if (!q->repeated && offered < least) {
+    bool first = !q->repeated && flight_of(r, q)->is_fresh;
+    if (first && offered < least) {
         r->stats.rolled_back++;
         r->stats.keys_rolled_back += least - offered;
         remote_say(r,
@@ -289,7 +289,7 @@ static void compare_count(weir_remote *r, slice *s, const request *q, uint64_t o
                    "without them took over, and repeats of them will pass",
                    q->slice, r->name, least - offered, r->cut.k ? "places" : "keys");
     }
-    if (!q->repeated || offered > s->offered) s->offered = offered;
+    if (first || offered > s->offered) s->offered = offered;
 }
 
 static weir_status strange(const fleet_node *node, weir_error *err) {
@@ -368,6 +368,13 @@ static void adopt_epoch(weir_remote *r, const request *q, uint64_t epoch) {
                q->slice, r->name);
 }
 
+/* Nobody knows the verdicts of a request any more. */
+static void call_new(weir_remote *r, request *q) {
+    spread(r, q, NULL, true);
+    r->stats.guessed += q->count;
+    q->state = DONE;
+}
+
 static weir_status take_error(weir_remote *r, fleet_node *node, request *q, const wire_reply *reply,
                               weir_error *err) {
     uint16_t slot;
@@ -388,6 +395,10 @@ static weir_status take_error(weir_remote *r, fleet_node *node, request *q, cons
     if (wire_is_error(reply, "WEIREPOCH")) {
         adopt_epoch(r, q, strtoull(reply->text + strlen("WEIREPOCH "), NULL, 16));
         send_again(r, q, 0);
+        return WEIR_OK;
+    }
+    if (flight_of(r, q)->by_ticket && wire_is_error(reply, "WEIRSTALE")) {
+        call_new(r, q); /* what is known of it has been overwritten */
         return WEIR_OK;
     }
     if (wire_is_passing(reply) || (r->fleet->cluster && wire_is_error(reply, "READONLY"))) {
@@ -671,23 +682,51 @@ static void send_first(weir_remote *r) {
     r->failed = send_what_is_due(r, &r->why) != WEIR_OK;
 }
 
+flight *requests_next(weir_remote *r) { return flight_at(r, r->flight_count); }
+
+weir_status requests_make_room(weir_remote *r, flight *f, size_t count, weir_error *err) {
+    if (count > KEYS_MOST)
+        return wire_fail(err, WEIR_ERR_RANGE, "a batch has at most %d keys", KEYS_MOST);
+    if (!room_for(f, count, r->plan.slices)) return wire_no_memory(err);
+    f->count = count;
+    memset(f->verdicts, 0, WEIR_VERDICT_WORDS(count) * 8);
+    return WEIR_OK;
+}
+
+weir_status requests_cut(weir_remote *r, flight *f, const weir_batch *batch, weir_error *err) {
+    weir_status status = requests_make_room(r, f, batch->count, err);
+    if (status != WEIR_OK) return status;
+    if (r->leaf) weir_filter_offer_batch(r->leaf, batch, f->verdicts);
+    if (!r->cut.k) cut(r, f, batch);
+    else if (!places_take_batch(r, f, batch)) return wire_no_memory(err);
+    return WEIR_OK;
+}
+
+static size_t count_seen(const flight *f) {
+    size_t ones = 0;
+    for (size_t i = 0; i < WEIR_VERDICT_WORDS(f->count); i++)
+        ones += (size_t)__builtin_popcountll(f->verdicts[i]);
+    return ones;
+}
+
+void requests_go(weir_remote *r, flight *f) {
+    r->stats.keys += f->count;
+    r->stats.local_seen += count_seen(f);
+    r->flight_count++;
+    send_first(r);
+}
+
 weir_status weir_remote_submit(weir_remote *r, const weir_batch *batch, weir_error *err) {
     if (!weir_remote_room(r))
         return wire_fail(err, WEIR_ERR_RANGE, "%u batches are on their way: collect one first",
                          r->options.in_flight);
-    if (batch->count > KEYS_MOST)
-        return wire_fail(err, WEIR_ERR_RANGE, "a batch has at most %d keys", KEYS_MOST);
-    flight *f = flight_at(r, r->flight_count);
-    if (!room_for(f, batch->count, r->plan.slices)) return wire_no_memory(err);
-    f->lane = (unsigned)(f - r->flights);
-    f->count = batch->count;
-    memset(f->verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * 8);
-    if (r->leaf) r->stats.local_seen += weir_filter_offer_batch(r->leaf, batch, f->verdicts);
-    r->stats.keys += batch->count;
-    if (!r->cut.k) cut(r, f, batch);
-    else if (!places_take_batch(r, f, batch)) return wire_no_memory(err);
-    r->flight_count++;
-    send_first(r);
+    flight *f = requests_next(r);
+    weir_status status = requests_cut(r, f, batch, err);
+    if (status != WEIR_OK) return status;
+    snprintf(f->who, sizeof f->who, "%s.%u", r->who, (unsigned)(f - r->flights));
+    f->by_ticket = false;
+    f->is_fresh = true;
+    requests_go(r, f);
     return WEIR_OK;
 }
 
@@ -698,10 +737,8 @@ weir_status weir_remote_collect(weir_remote *r, uint64_t *verdicts, size_t *seen
     if (status != WEIR_OK) r->failed = true;
     if (r->failed && err) *err = r->why;
     call_rest_new(r, f);
-    size_t words = WEIR_VERDICT_WORDS(f->count), ones = 0;
-    for (size_t i = 0; i < words; i++) ones += (size_t)__builtin_popcountll(f->verdicts[i]);
-    memcpy(verdicts, f->verdicts, words * 8);
-    if (seen) *seen = ones;
+    memcpy(verdicts, f->verdicts, WEIR_VERDICT_WORDS(f->count) * 8);
+    if (seen) *seen = count_seen(f);
     r->first_flight = (r->first_flight + 1) % r->options.in_flight;
     r->flight_count--;
     if (r->cut.k && r->flight_count) send_first(r);

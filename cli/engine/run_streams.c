@@ -28,7 +28,7 @@ int run_streams_parse(run_streams *s, const dedup_settings *settings) {
 /* --- the note -------------------------------------------------------------------------- */
 
 /* A stream as it is recognised: parameters may change, but for the group. */
-static char *name_of(const broker_url *url) {
+char *run_streams_name(const broker_url *url) {
     char *name = NULL;
     if (!url->text) return strdup("");
     if (asprintf(&name, "%s://%s/%s?group=%s", url->scheme, url->hosts, url->name,
@@ -38,7 +38,7 @@ static char *name_of(const broker_url *url) {
 }
 
 /* The line of a note that begins with a name and "=": its value, which is not terminated. */
-static const char *line_of(const char *note, size_t length, const char *name, size_t *size) {
+const char *run_streams_line(const char *note, size_t length, const char *name, size_t *size) {
     size_t n = strlen(name);
     for (const char *at = note, *end = note + length; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -54,19 +54,19 @@ static const char *line_of(const char *note, size_t length, const char *name, si
 
 static bool is_line(const char *note, size_t length, const char *name, const char *value) {
     size_t size;
-    const char *line = line_of(note, length, name, &size);
+    const char *line = run_streams_line(note, length, name, &size);
     return line && value && size == strlen(value) && !memcmp(line, value, size);
 }
 
 int run_streams_use_note(run_streams *s, const char *note, size_t length) {
     size_t size;
-    char *from = name_of(&s->from), *to = name_of(&s->to);
-    const char *id = line_of(note, length, "id", &size);
+    char *from = run_streams_name(&s->from), *to = run_streams_name(&s->to);
+    const char *id = run_streams_line(note, length, "id", &size);
     int code = EXIT_DONE;
     if (id && size == RUN_STREAMS_ID - 1) memcpy(s->id, id, size);
-    const char *position = line_of(note, length, "position", &size);
+    const char *position = run_streams_line(note, length, "position", &size);
     if (position && is_line(note, length, "to", to)) s->position = strndup(position, size);
-    const char *done = line_of(note, length, "done", &size);
+    const char *done = run_streams_line(note, length, "done", &size);
     if (done && s->settings->source && is_line(note, length, "from", from) &&
         !broker_ids_read(&s->done, done, size))
         code = cli_error("the state file '%s' has a list of messages that is not understood",
@@ -78,7 +78,7 @@ int run_streams_use_note(run_streams *s, const char *note, size_t length) {
 }
 
 char *run_streams_write_note(run_streams *s, size_t *length, stream_error *err) {
-    char *text = NULL, *from = name_of(&s->from), *to = name_of(&s->to);
+    char *text = NULL, *from = run_streams_name(&s->from), *to = run_streams_name(&s->to);
     char *position = s->sink ? broker_sink_position(s->sink, err) : NULL;
     broker_ids done = {0};
     bool failed = s->sink && !position;
@@ -168,15 +168,20 @@ static stream_status draw_id(run_streams *s, stream_error *err) {
     return STREAM_OK;
 }
 
+stream_status run_streams_open_as(const run_streams *s, const char *id, broker_sink **sink,
+                                  stream_error *err) {
+    const broker_sink_options options = {
+        .producer = *id ? id : NULL,
+        .entries = s->from.text && broker_is_redis(&s->from),
+        .field = s->from.text ? broker_url_get(&s->from, "field", NULL) : NULL};
+    return broker_sink_open(sink, &s->to, &options, err);
+}
+
 stream_status run_streams_open_sink(run_streams *s, bool *any, stream_error *err) {
     *any = false;
     if (draw_id(s, err) != STREAM_OK) return STREAM_FAILED;
     if (!s->settings->sink) return STREAM_OK;
-    const broker_sink_options options = {
-        .producer = *s->id ? s->id : NULL,
-        .entries = s->from.text && broker_is_redis(&s->from),
-        .field = s->from.text ? broker_url_get(&s->from, "field", NULL) : NULL};
-    stream_status status = broker_sink_open(&s->sink, &s->to, &options, err);
+    stream_status status = run_streams_open_as(s, s->id, &s->sink, err);
     if (status != STREAM_OK || s->id_is_new || !s->position) return status;
     s->feed = (stream_feed){s->to.text, poll_tail, word, s};
     *any = true;
@@ -240,7 +245,8 @@ stream_status run_streams_settle(run_streams *s, stream_error *err) {
 stream_status run_streams_look(run_streams *s, int64_t now, bool idle, bool *save,
                                stream_error *err) {
     bool pressed = s->source && broker_source_is_pressed(s->source, now / 1000000);
-    bool due = idle || pressed || now - s->flushed >= FLUSH_EVERY;
+    bool at_once = s->settings->at.url && s->source; /* run_shared.h */
+    bool due = idle || pressed || at_once || now - s->flushed >= FLUSH_EVERY;
     *save = pressed && s->settings->state && !s->journal;
     if (s->settings->state && (!s->journal || !due)) return STREAM_OK;
     stream_status status = run_streams_flush(s, err);

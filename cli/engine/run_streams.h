@@ -46,6 +46,18 @@ int run_streams_parse(run_streams *s, const dedup_settings *settings);
 int run_streams_use_note(run_streams *s, const char *note, size_t length);
 char *run_streams_write_note(run_streams *s, size_t *length, stream_error *err);
 
+/* A stream as it is recognised: parameters may change, but for the group. The caller frees it;
+ * NULL: out of memory. */
+char *run_streams_name(const broker_url *url);
+
+/* The line of a note that begins with a name and "=": its value, which is not terminated; or
+ * NULL. */
+const char *run_streams_line(const char *note, size_t length, const char *name, size_t *size);
+
+/* Open the sink once more, by the name of another run; "": of none. */
+stream_status run_streams_open_as(const run_streams *s, const char *id, broker_sink **sink,
+                                  stream_error *err);
+
 /* Open the sink; begin to read back from it what was sent since the last save. *any: there is a
  * tail, and `feed` gives it. */
 stream_status run_streams_open_sink(run_streams *s, bool *any, stream_error *err);

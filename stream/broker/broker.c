@@ -138,6 +138,8 @@ stream_status broker_source_poll(broker_source *s, int timeout_ms, const broker_
     return s->fresh_count ? STREAM_BATCH : STREAM_IDLE;
 }
 
+bool broker_source_given_before(const broker_source *s) { return s->class->given_before(s->self); }
+
 const broker_ids *broker_source_unsettled(const broker_source *s) { return &s->unsettled; }
 
 /* The ids to be settled: all, less those of the last batch that were not taken. */

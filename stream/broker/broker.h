@@ -146,6 +146,10 @@ bool broker_source_know(broker_source *source, const broker_ids *ids);
 stream_status broker_source_poll(broker_source *source, int timeout_ms,
                                  const broker_message **messages, size_t *count, stream_error *err);
 
+/* May messages of the last poll have been given to another consumer of the group before? Those that
+ * are given to one for the first time never come with this. */
+bool broker_source_given_before(const broker_source *source);
+
 /* All that were polled so far are dealt with, or only the first `taken` of the last batch
  * (SIZE_MAX: all of it). */
 const broker_ids *broker_source_unsettled(const broker_source *source);

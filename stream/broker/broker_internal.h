@@ -44,6 +44,8 @@ typedef struct {
                           size_t *count, stream_error *err);
     stream_status (*settle)(void *self, const broker_ids *ids, stream_error *err);
     int64_t (*lag)(void *self);
+    /* Of the messages of the last poll: may some have been given to another consumer before? */
+    bool (*given_before)(const void *self);
 } broker_source_class;
 
 typedef struct {

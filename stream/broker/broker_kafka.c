@@ -292,11 +292,15 @@ typedef struct {
     broker_url url;
     kafka_reading reading;
     bool until_end;
+    uint64_t assignment; /* which partitions are ours, mixed into a word; 0: none */
+    uint64_t *given;     /* by partition: messages since it changed */
+    bool given_before;   /* the last batch may have been somebody else's */
 } kafka_source;
 
 static void source_close(void *self) {
     kafka_source *s = self;
     reading_release(&s->reading);
+    free(s->given);
     free(s);
 }
 
@@ -317,6 +321,8 @@ static stream_status source_open(void **self, const broker_url *url,
                             url->text);
     if (reading_open(&s->reading, &s->url, group, s->until_end, err) != STREAM_OK)
         return STREAM_FAILED;
+    s->given = calloc(s->reading.partition_count, sizeof *s->given);
+    if (!s->given) return broker__no_memory(err);
     rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(topics, url->name, RD_KAFKA_PARTITION_UA);
     rd_kafka_resp_err_t code = rd_kafka_subscribe(s->reading.rk, topics);
@@ -324,11 +330,40 @@ static stream_status source_open(void **self, const broker_url *url,
     return code ? fail(err, url, "cannot read", code, &s->reading.words) : STREAM_OK;
 }
 
+/* Which partitions are ours. */
+static uint64_t mix_assignment(const kafka_source *s) {
+    rd_kafka_topic_partition_list_t *ours = NULL;
+    uint64_t mix = 0;
+    if (rd_kafka_assignment(s->reading.rk, &ours) || !ours) return 0;
+    for (int i = 0; i < ours->cnt; i++)
+        mix += ((uint64_t)ours->elems[i].partition + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    rd_kafka_topic_partition_list_destroy(ours);
+    return mix;
+}
+
+/* Whoever had a partition before us had at most a batch of it that was not committed. */
+static void look_at_assignment(kafka_source *s) {
+    uint64_t now = mix_assignment(s);
+    if (now != s->assignment) memset(s->given, 0, s->reading.partition_count * sizeof *s->given);
+    s->assignment = now;
+    s->given_before = false;
+    for (size_t i = 0; i < s->reading.received_count; i++) {
+        uint64_t partition = s->reading.messages[i].id.hi;
+        if (partition >= s->reading.partition_count) s->given_before = true;
+        else s->given_before |= s->given[partition]++ < BROKER_BATCH;
+    }
+}
+
+static bool source_given_before(const void *self) {
+    return ((const kafka_source *)self)->given_before;
+}
+
 static stream_status source_poll(void *self, int timeout_ms, const broker_message **messages,
                                  size_t *count, stream_error *err) {
     kafka_source *s = self;
     *count = 0;
     stream_status status = reading_poll(&s->reading, timeout_ms, messages, count, err);
+    if (status == STREAM_BATCH) look_at_assignment(s);
     return status == STREAM_IDLE && s->until_end && is_at_end(&s->reading) ? STREAM_END : status;
 }
 
@@ -628,7 +663,8 @@ static const broker_source_class source_class = {.open = source_open,
                                                  .close = source_close,
                                                  .poll = source_poll,
                                                  .settle = source_settle,
-                                                 .lag = source_lag};
+                                                 .lag = source_lag,
+                                                 .given_before = source_given_before};
 static const broker_sink_class sink_class = {.open = sink_open,
                                              .close = sink_close,
                                              .send = sink_send,
@@ -641,7 +677,7 @@ static const broker_sink_class sink_class = {.open = sink_open,
 const broker_kind broker__kafka = {
     .schemes = "kafka",
     .library = "librdkafka",
-    .source_parameters = "group|start|config",
+    .source_parameters = "group|consumer|start|config",
     .sink_parameters = "transactions|config",
 #ifdef HAVE_RDKAFKA
     .source = &source_class,

@@ -166,6 +166,7 @@ typedef struct {
     natsSubscription *subscription;
     const char *group;
     bool until_end;
+    bool given_before; /* of the last batch one had been delivered before */
     nats_batch batch;
     nats_receipt *receipts;
     size_t receipt_count, receipt_room;
@@ -279,6 +280,7 @@ static bool keep_receipt(nats_source *s, natsMsg *msg, uint64_t *sequence) {
     jsMsgMetaData *about = NULL;
     if (natsMsg_GetMetaData(&about, msg) != NATS_OK) return false;
     *sequence = about->Sequence.Stream;
+    s->given_before |= about->NumDelivered > 1;
     jsMsgMetaData_Destroy(about);
     char *address = strdup(natsMsg_GetReply(msg));
     if (!address ||
@@ -295,6 +297,7 @@ static stream_status source_poll(void *self, int timeout_ms, const broker_messag
     nats_source *s = self;
     jsErrCode code = 0;
     release_batch(&s->batch);
+    s->given_before = false;
     int64_t wait = timeout_ms < LEAST_FETCH_MS ? LEAST_FETCH_MS : timeout_ms;
     natsStatus status =
         natsSubscription_Fetch(&s->batch.list, s->subscription, MOST_AT_ONCE, wait, &code);
@@ -309,6 +312,10 @@ static stream_status source_poll(void *self, int timeout_ms, const broker_messag
     *messages = s->batch.messages;
     *count = (size_t)s->batch.list.Count;
     return STREAM_BATCH;
+}
+
+static bool source_given_before(const void *self) {
+    return ((const nats_source *)self)->given_before;
 }
 
 static stream_status source_settle(void *self, const broker_ids *ids, stream_error *err) {
@@ -586,7 +593,8 @@ static const broker_source_class source_class = {.open = source_open,
                                                  .close = source_close,
                                                  .poll = source_poll,
                                                  .settle = source_settle,
-                                                 .lag = source_lag};
+                                                 .lag = source_lag,
+                                                 .given_before = source_given_before};
 static const broker_sink_class sink_class = {.open = sink_open,
                                              .close = sink_close,
                                              .send = sink_send,
@@ -599,7 +607,7 @@ static const broker_sink_class sink_class = {.open = sink_open,
 const broker_kind broker__nats = {
     .schemes = "nats",
     .library = "libnats",
-    .source_parameters = "group|start|ack-wait|creds|ca|password-file",
+    .source_parameters = "group|consumer|start|ack-wait|creds|ca|password-file",
     .sink_parameters = "creds|ca|password-file",
 #ifdef HAVE_NATS
     .source = &source_class,

@@ -265,6 +265,7 @@ typedef struct {
     bool until_end;
     bool waits;        /* with until_end: others have entries, which may come */
     bool own;          /* still reading what this consumer was given before */
+    bool given_before; /* the last batch: it was on the group's list already */
     broker_id own_at;  /* from here on */
     int64_t claim_ms;  /* see CLAIM_MS; */
     int64_t claim_due; /* when to look again, on the clock of broker__now_ms(); */
@@ -457,10 +458,12 @@ static stream_status source_poll(void *self, int timeout_ms, const broker_messag
     redis_source *s = self;
     stream_status status = STREAM_OK;
     empty_batch(&s->batch);
+    s->given_before = s->own || broker__now_ms() >= s->claim_due;
     if (s->own) status = poll_own(s, err);
-    else if (broker__now_ms() >= s->claim_due) status = poll_lost(s, err);
+    else if (s->given_before) status = poll_lost(s, err);
     if (status == STREAM_OK && !s->own && !s->batch.count) {
         empty_batch(&s->batch);
+        s->given_before = false;
         status = poll_new(s, timeout_ms, err);
     }
     if (status == STREAM_OK) status = drop_gone(s, err);
@@ -476,6 +479,10 @@ static stream_status source_poll(void *self, int timeout_ms, const broker_messag
 
 static stream_status source_settle(void *self, const broker_ids *ids, stream_error *err) {
     return acknowledge(self, ids, err);
+}
+
+static bool source_given_before(const void *self) {
+    return ((const redis_source *)self)->given_before;
 }
 
 /* Redis 7 says how many entries the group has not yet been given. */
@@ -689,7 +696,8 @@ static const broker_source_class source_class = {.open = source_open,
                                                  .close = source_close,
                                                  .poll = source_poll,
                                                  .settle = source_settle,
-                                                 .lag = source_lag};
+                                                 .lag = source_lag,
+                                                 .given_before = source_given_before};
 static const broker_sink_class sink_class = {.open = sink_open,
                                              .close = sink_close,
                                              .send = sink_send,

@@ -14,8 +14,8 @@
 static char said[4096];
 static inline void note(void *context, const char *message) {
     (void)context;
-    strncat(said, message, sizeof said - strlen(said) - 2);
-    strcat(said, "\n");
+    size_t used = strlen(said);
+    snprintf(said + used, sizeof said - used, "%s\n", message);
 }
 
 static inline weir_remote *open_at(uint16_t port, const char *name, weir_remote_options options,

@@ -17,7 +17,7 @@ h=kafka://$(cat addr)
 "$WEIR" dedup --from "$h/in?group=b" --to "$h/out" --until-end "${o[@]}" 2>err.b & b=$!
 printf '{"id":1}\nno json\n' | "$tool" put "$h/poison"
 "$WEIR" dedup --from "$h/poison?group=p" --until-end "${o[@]}" >out.p 2>err.p & p=$!
-echo session.timeout.ms=1000 >fast; echo heartbeat.interval.ms=100 >>fast
+echo session.timeout.ms=4000 >fast; echo heartbeat.interval.ms=100 >>fast
 # a crash between what was sent and the save, then one between the save and the commit
 both=(dedup --from "$h/in?group=x&config=fast" --to "$h/both" --state x.weir --save-every 1ms --until-end "${o[@]}")
 (crash after-flush:2 "${both[@]}"; echo $crashed >x1; crash before-settle:2 "${both[@]}"; echo $crashed >x2

@@ -412,7 +412,7 @@ static int put_open(run_shared *s, const stream_selection *chosen, const weir_ba
 static engine_outcome offer(run_shared *s, const stream_selection *chosen, const weir_batch *open,
                             uint64_t *verdicts) {
     void *ticket;
-    size_t length, count, seen;
+    size_t length = 0, count = 0, seen = 0;
     weir_error err;
     int code = put_open(s, chosen, open, &ticket, &length);
     if (code == EXIT_DONE &&
@@ -499,17 +499,20 @@ int run_shared_open(run_shared *s, const at_filter *filter, run_streams *streams
     void *bytes, *ticket;
     size_t length;
     if (filter->live)
-        return cli_error("trees and places that are timers answer no batch a second time, so --from "
-                         "would lose records in a crash; take another filter");
+        return cli_error(
+            "trees and places that are timers answer no batch a second time, so --from "
+            "would lose records in a crash; take another filter");
     s->remote = filter->remote;
     s->streams = streams;
     s->until = clock_now(CLOCK_MONOTONIC) + patience(streams);
     int code = name_run(s);
     if (code != EXIT_DONE) return code;
     const weir_batch nothing = {0};
-    if (weir_remote_prepare(s->remote, &nothing, &ticket, &length, &err) != WEIR_OK) return fail(&err);
+    if (weir_remote_prepare(s->remote, &nothing, &ticket, &length, &err) != WEIR_OK)
+        return fail(&err);
     free(ticket);
-    if (weir_remote_get_note(s->remote, s->name, &bytes, &length, &err) != WEIR_OK) return fail(&err);
+    if (weir_remote_get_note(s->remote, s->name, &bytes, &length, &err) != WEIR_OK)
+        return fail(&err);
     if (bytes) code = read_note(s, &n, bytes, length, s->name);
     if (code == EXIT_DONE) code = open_as_before(s, &n);
     release_note(&n);

@@ -189,7 +189,7 @@ static stream_status reading_open(kafka_reading *r, const broker_url *url, const
     if (look_at_topic(r->rk, url, &r->words, &partitions, err) != STREAM_OK) return STREAM_FAILED;
     rd_kafka_poll_set_consumer(r->rk);
     r->partition_count = (size_t)partitions;
-    r->at_end = calloc(r->partition_count, sizeof *r->at_end);
+    r->at_end = calloc(r->partition_count + 1, sizeof *r->at_end);
     return r->at_end ? STREAM_OK : broker__no_memory(err);
 }
 

@@ -36,6 +36,8 @@ enum {
     P_METHOD,
     P_ERROR,
     P_CONFIDENCE,
+    P_DISTANCE,
+    P_OUTLIERS,
     P_CSV,
     P_JSON,
     P_PLOT,
@@ -92,6 +94,11 @@ static const opt_entry pairs_table[] = {
     {P_COSINE, "cosine", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, false,
      "The same for the cosine of the angle between texts.",
      "Words count as often as they occur; values are signs of random projections."},
+    {P_DISTANCE, "distance", 0, OPT_VALUE, "D", NULL, NULL, G_HOW, false,
+     "Compare numbers: count pairs of points within this Euclidean distance.",
+     "The columns must be numbers; where one counts for more than another, scale them first. 1,024 "
+     "records, or with `--exact` all, are compared with all others, which are kept in memory: the "
+     "report has the distances of all pairs, doubling from row to row, with intervals."},
     {P_SAMPLE, "sample", 'r', OPT_VALUE, "SHARE", NULL, "1 if they are at most 64, else 0.5", G_HOW,
      false, "Share of its super-values that each record draws.",
      "More than 0, at most 1. With 1 every one is drawn, and the offline answer is exact but for "
@@ -140,6 +147,11 @@ static const opt_entry pairs_table[] = {
      "summary. So must two summaries with each other in all that makes values equal: "
      "`--ignore-case`, `--trim`, `--split`, `--round`; and columns of JSON, whose values have "
      "types, equal no others."},
+    {P_OUTLIERS, "outliers", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
+     "How many records have fewer than N others near them.",
+     "Near is by `--threshold`, `--jaccard`, `--cosine` or `--distance`. 1,024 records, or with "
+     "`--exact` all, are compared with all others, which are kept in memory; the report has the "
+     "distribution of all pairs, too."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
      "Found by super-values that they share, and compared. The files are read a second time; what "
@@ -187,7 +199,9 @@ enum {
     OF_TEXT = 1 << 5,
     OF_SET = 1 << 6,
     OF_NOTHING = 1 << 7, /* none of these three is named: right for summaries */
-    OF_SUMMARIES = 1 << 8
+    OF_SUMMARIES = 1 << 8,
+    BY_NEIGHBOURS = 1 << 9,
+    BY_DISTANCE = 1 << 10
 };
 
 static const struct {
@@ -201,28 +215,35 @@ static const struct {
              {OF_TEXT, "with --text"},
              {OF_SET, "with --set"},
              {OF_NOTHING, "without --columns, --text or --set"},
-             {OF_SUMMARIES, "on summaries, which are read as they are"}};
+             {OF_SUMMARIES, "on summaries, which are read as they are"},
+             {BY_NEIGHBOURS, "with --outliers or --distance, which compare records"},
+             {BY_DISTANCE, "with --distance, which compares numbers"}};
 
 /* Modes in which an option would be ignored: it is refused instead. */
 static const struct {
     int id;
     unsigned modes;
 } useless[] = {{P_SPLIT, OF_COLUMNS | OF_TEXT | OF_NOTHING},
-               {P_ROUND, OF_TEXT | OF_SET | OF_NOTHING},
+               {P_ROUND, OF_TEXT | OF_SET | OF_NOTHING | BY_DISTANCE},
                {P_SHINGLE, OF_COLUMNS | OF_SET},
                {P_VALUES, OF_COLUMNS | OF_NOTHING},
                {P_GROUP, OF_COLUMNS | OF_SET},
-               {P_SAMPLE, BY_EXACT},
-               {P_ONLINE, BY_EXACT},
-               {P_MEMORY, BY_EXACT | BY_ONLINE | IN_SEARCH | OF_SUMMARIES},
-               {P_REPEATS, BY_EXACT},
-               {P_SIGNATURES, OF_COLUMNS | OF_SET | IN_SEARCH},
+               {P_SAMPLE, BY_EXACT | BY_NEIGHBOURS},
+               {P_ONLINE, BY_EXACT | BY_NEIGHBOURS},
+               {P_MEMORY, BY_EXACT | BY_ONLINE | IN_SEARCH | OF_SUMMARIES | BY_NEIGHBOURS},
+               {P_REPEATS, BY_EXACT | BY_NEIGHBOURS},
+               {P_SIGNATURES, OF_COLUMNS | OF_SET | IN_SEARCH | BY_NEIGHBOURS},
                {P_EXACT, IN_SEARCH},
-               {P_TMP, BY_EXACT | BY_ONLINE | IN_SEARCH | OF_SUMMARIES},
-               {P_SAVE, BY_EXACT | IN_JOIN | IN_SEARCH},
-               {P_LIST, BY_EXACT | BY_ONLINE | IN_SEARCH},
-               {P_PLOT, IN_SEARCH},
-               {P_ORDERED, IN_JOIN | IN_SEARCH},
+               {P_TMP, BY_EXACT | BY_ONLINE | IN_SEARCH | OF_SUMMARIES | BY_NEIGHBOURS},
+               {P_SAVE, BY_EXACT | IN_JOIN | IN_SEARCH | BY_NEIGHBOURS},
+               {P_LIST, BY_EXACT | BY_ONLINE | IN_SEARCH | BY_NEIGHBOURS},
+               {P_PLOT, IN_SEARCH | BY_NEIGHBOURS},
+               {P_ORDERED, IN_JOIN | IN_SEARCH | BY_NEIGHBOURS},
+               {P_METHOD, BY_NEIGHBOURS},
+               {P_ERROR, BY_NEIGHBOURS},
+               {P_THRESHOLD, BY_DISTANCE},
+               {P_DISTANCE, IN_JOIN | IN_SEARCH | OF_TEXT | OF_SET | OF_NOTHING | OF_SUMMARIES},
+               {P_OUTLIERS, IN_JOIN | IN_SEARCH | OF_SUMMARIES},
                {READ_NULL, IN_SEARCH | OF_SUMMARIES},
                {READ_HEADER, IN_SEARCH},
                {READ_MISSING, IN_SEARCH | OF_COLUMNS | OF_SUMMARIES},
@@ -326,6 +347,15 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         return value_rate("--error", value, &s->error);
     case P_CONFIDENCE:
         return value_rate("--confidence", value, &s->confidence);
+    case P_DISTANCE: {
+        char *end;
+        s->distance = strtod(value, &end);
+        if (end == value || *end || !(s->distance > 0) || s->distance > 1e300)
+            return cli_error("--distance cannot be '%s'; it is a number above 0", value);
+        break;
+    }
+    case P_OUTLIERS:
+        return value_number("--outliers", value, 1, 1000000000, false, &s->outliers);
     case P_SEED:
         s->seeded = true;
         return value_seed("--seed", value, &s->seed);
@@ -437,12 +467,14 @@ static int resolve_fields(pairs_settings *s, const pairs_words *w) {
     }
     s->columns = w->columns ? s->rows.parts : (unsigned)values;
     uint64_t signatures = 1, most = PAIRS_COLUMNS_MOST / s->columns;
-    if (w->text && !w->repeats) signatures = most < TEXT_SIGNATURES ? most : TEXT_SIGNATURES;
+    if (w->text && !w->repeats && !s->outliers)
+        signatures = most < TEXT_SIGNATURES ? most : TEXT_SIGNATURES;
     if (w->signatures) {
         int code = value_number("--signatures", w->signatures, 1, most, false, &signatures);
         if (code != EXIT_DONE) return code;
     }
     s->signatures = (unsigned)signatures;
+    s->rows.points = s->distance > 0;
     s->rows.from = w->columns  ? WEIR_FROM_COLUMNS
                    : w->set    ? WEIR_FROM_SET
                    : w->cosine ? WEIR_FROM_COSINE
@@ -559,8 +591,9 @@ static int resolve_spec(pairs_settings *s, const pairs_words *w) {
     weir_error err;
     if (!s->seeded && getrandom(&s->seed, sizeof s->seed, 0) != sizeof s->seed)
         return cli_error("the system gives no random seed; set --seed");
+    bool compares = s->exact || s->outliers || s->distance > 0;
     int code = print_spec(s->spec, s, w, s->threshold);
-    if (code == EXIT_DONE) code = print_spec(s->maker, s, w, s->exact ? s->columns : s->threshold);
+    if (code == EXIT_DONE) code = print_spec(s->maker, s, w, compares ? s->columns : s->threshold);
     resolve_asked(s, w);
     if (code != EXIT_DONE || !s->columns) return code;
     if (weir_pairs_new(&probe, s->maker, &err) != WEIR_OK) {
@@ -585,6 +618,8 @@ static unsigned mode_of(const pairs_settings *s, const pairs_words *w) {
     else if (are_summaries(s)) mode |= OF_SUMMARIES;
     if (w->is_online) mode |= BY_ONLINE;
     if (s->exact) mode |= BY_EXACT;
+    if (s->distance > 0) mode |= BY_DISTANCE;
+    if (s->distance > 0 || s->outliers) mode |= BY_NEIGHBOURS;
     return mode;
 }
 
@@ -598,6 +633,8 @@ static int check_together(const pairs_settings *s, const pairs_words *w) {
                          w->online);
     if (s->csv && !s->list) return cli_error("--csv goes with --list");
     if (s->csv && s->json) return cli_error("give --json or --csv, not both");
+    if (s->outliers && s->with_none)
+        return cli_error("--outliers needs a --threshold above 0, or every record is near");
     if (s->confidence > 0 && !(s->error > 0)) return cli_error("--confidence goes with --error");
     if (s->error > 0 && (w->sample || w->repeats || w->signatures || s->exact || s->sampled))
         return cli_error("--error chooses --sample and --repeats; leave out one");
@@ -666,6 +703,15 @@ static const opt_section pairs_sections[] = {
      "\n"
      "    weir pairs self --text . --jaccard 0.8 titles.txt\n"
      "\n"
+     "How many customers are like nobody else: fewer than two others agree in three of four?\n"
+     "\n"
+     "    weir pairs self --outliers 2 --format csv --header -c name,street,city,phone -s 3 "
+     "people.csv\n"
+     "\n"
+     "How far are these points apart, and which share of pairs is within 1.5?\n"
+     "\n"
+     "    weir pairs self --distance 1.5 --format csv --header -c x,y,z points.csv\n"
+     "\n"
      "How large would this join be?\n"
      "\n"
      "    weir pairs join --format csv --header -c title,venue,year -s 2 a.csv b.csv\n"
@@ -724,6 +770,14 @@ static const opt_section pairs_sections[] = {
      "= examples\nwith `--list`: `agree`, `records` (their numbers in `files`, from 1; a header "
      "and "
      "what is left out count), `files`, `text`"},
+    {"JSON OF NEIGHBOURS",
+     "= version, method, records, compared, dropped, pairs\nwith `--outliers` or `--distance`: the "
+     "method is `neighbours`; `compared` records were compared with all\n\n"
+     "= near\n`limit` (the threshold or the distance), `pairs`, `low`, `high`\n\n"
+     "= outliers\nwith `--outliers`: `fewer`, `records`, `low`, `high`\n\n"
+     "= distribution\nlike `near` for each row of the report: pairs that agree in `limit` values "
+     "or more, or are within `limit`\n\n"
+     "= seconds\ntime"},
     {"EXIT STATUS", "= 0\nDone.\n\n"
                     "= 2\nTrouble: one line on standard error says what.\n\n"
                     "= 130, 143, 129\nStopped by SIGINT, SIGTERM or SIGHUP."},

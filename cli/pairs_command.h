@@ -26,6 +26,7 @@ enum { PAIRS_COLUMNS_MOST = 64 };
 typedef struct {
     weir_pairs_from from;
     bool json;
+    bool points;                      /* values are the bits of numbers */
     unsigned parts;                   /* of the key; 0: the whole record */
     char split[32];                   /* what separates the items of a set */
     double round[PAIRS_COLUMNS_MOST]; /* steps of columns with numbers; 0: as it is */
@@ -52,6 +53,8 @@ typedef struct {
     bool sampled;             /* --method sample: by the pairs of a random sample */
     bool with_none;           /* --threshold 0: also the pairs that agree in nothing */
     double error, confidence; /* of theorems 8 and 10; 0: not asked for */
+    double distance;          /* --distance: of points; 0: not asked for */
+    uint64_t outliers;        /* --outliers: who has fewer neighbours is one; 0: not asked for */
     const char *save, *plot, *folder;
     uint64_t list;
     char *note; /* what pairs_apply_note() keeps; else NULL */
@@ -143,6 +146,8 @@ void pairs_examples_release(pairs_examples *examples);
 int pairs_report(const pairs_settings *s, const weir_pairs *pairs, const weir_pairs_answer *answer,
                  const uint64_t *dropped, const pairs_examples *examples,
                  const weir_pairs_doubt *doubt, double seconds);
+int pairs_report_neighbours(const pairs_settings *s, const weir_neighbours *answer,
+                            uint64_t dropped, double seconds);
 int pairs_report_search(const pairs_settings *s, const char *const *records, size_t count,
                         const weir_pairs_answer *answers);
 

@@ -339,6 +339,93 @@ int pairs_report(const pairs_settings *s, const weir_pairs *pairs, const weir_pa
     return code == EXIT_DONE ? cli_finish_stdout() : code;
 }
 
+/* ---- neighbours ---- */
+
+static void neighbours_json_row(const weir_neighbours_row *r) {
+    printf("{\"limit\":");
+    report_json_number(stdout, r->limit);
+    json_number("pairs", r->pairs);
+    json_number("low", r->low);
+    json_number("high", r->high);
+    putchar('}');
+}
+
+static void neighbours_json(const pairs_settings *s, const weir_neighbours *a, uint64_t dropped,
+                            double seconds) {
+    printf("{\"version\":\"%s\",\"method\":\"neighbours\",\"records\":%llu,\"compared\":%llu,"
+           "\"dropped\":%llu",
+           weir_version(), (unsigned long long)a->records, (unsigned long long)a->compared,
+           (unsigned long long)dropped);
+    json_number("pairs", a->pairs);
+    printf(",\"near\":");
+    neighbours_json_row(&a->near);
+    if (s->outliers) {
+        printf(",\"outliers\":{\"fewer\":%llu", (unsigned long long)s->outliers);
+        json_number("records", a->outliers);
+        json_number("low", a->outliers_low);
+        json_number("high", a->outliers_high);
+        putchar('}');
+    }
+    printf(",\"distribution\":[");
+    for (unsigned i = 0; i < a->rows; i++) {
+        if (i) putchar(',');
+        neighbours_json_row(&a->row[i]);
+    }
+    putchar(']');
+    json_number("seconds", seconds);
+    printf("}\n");
+}
+
+static void neighbours_table(const pairs_settings *s, const weir_neighbours *a) {
+    bool exact = a->compared == a->records, by_distance = s->distance > 0;
+    printf("\n  %-12s %9s %10s %10s %12s\n", by_distance ? "within" : "agree in", "pairs",
+           exact ? "from" : "95% from", "to", "share");
+    for (unsigned i = 0; i < a->rows; i++) {
+        const weir_neighbours_row *r = &a->row[i];
+        line l = {.count = r->pairs, .low = r->low, .high = r->high};
+        if (by_distance) snprintf(l.name, sizeof l.name, "%.6g", r->limit);
+        else snprintf(l.name, sizeof l.name, "%.0f or more", r->limit);
+        print_line(&l, a->pairs, a->pairs, true);
+    }
+}
+
+static void neighbours_sentences(const pairs_settings *s, const weir_neighbours *a) {
+    const char *about = a->compared == a->records ? "" : "about ";
+    char count[32], all[32], share[32], low[32], high[32], near[64];
+    if (s->distance > 0) snprintf(near, sizeof near, "are within %g", s->distance);
+    else
+        snprintf(near, sizeof near, "share %u or more of %u %s", s->threshold, s->columns,
+                 things(s));
+    printf("\n%s%s of %s pairs %s; %s\n", about, in_words(count, a->near.pairs),
+           in_words(all, a->pairs), near, share_text(share, a->near.pairs, a->pairs));
+    if (!s->outliers) return;
+    printf("%s%s of %s records have fewer than %llu such neighbours; %s", about,
+           weir_print_count(count, round(a->outliers)), in_words(all, (double)a->records),
+           (unsigned long long)s->outliers, share_text(share, a->outliers, (double)a->records));
+    if (*about)
+        printf(" (95%%: %s to %s)", weir_print_count(low, a->outliers_low),
+               weir_print_count(high, a->outliers_high));
+    putchar('\n');
+}
+
+int pairs_report_neighbours(const pairs_settings *s, const weir_neighbours *a, uint64_t dropped,
+                            double seconds) {
+    char records[32], pairs[32];
+    if (s->json) {
+        neighbours_json(s, a, dropped, seconds);
+        return cli_finish_stdout();
+    }
+    printf("%s records, %s pairs", in_words(records, (double)a->records),
+           in_words(pairs, a->pairs));
+    if (a->compared < a->records)
+        printf(", %llu records compared with all", (unsigned long long)a->compared);
+    if (dropped) printf(", %llu left out", (unsigned long long)dropped);
+    printf("; %.2f s\n", seconds);
+    neighbours_table(s, a);
+    neighbours_sentences(s, a);
+    return cli_finish_stdout();
+}
+
 int pairs_report_search(const pairs_settings *s, const char *const *records, size_t count,
                         const weir_pairs_answer *answers) {
     for (size_t i = 0; i < count; i++) {

@@ -5,6 +5,8 @@
  * letter for their type first if they are columns, for sets as items. Here it is cut into fields
  * again: columns, rounded where they are numbers; the items of a set; a text.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pairs_command.h"
@@ -71,6 +73,24 @@ static void add_part(field_list *list, size_t part, const unsigned char *bytes, 
     else add_field(list, bytes, length);
 }
 
+/* A point: the bits of its numbers. */
+static bool make_point(const field_list *list, uint64_t *words) {
+    for (size_t i = 0; i < list->count; i++) {
+        char text[64], *end;
+        const weir_field *f = &list->fields[i];
+        const char *from = f->bytes;
+        size_t skip = list->rows->json && f->length; /* its type */
+        if (f->length - skip == 0 || f->length - skip >= sizeof text) return false;
+        memcpy(text, from + skip, f->length - skip);
+        text[f->length - skip] = 0;
+        double number = strtod(text, &end);
+        while (*end == ' ') end++;
+        if (end == text || *end || !isfinite(number)) return false;
+        memcpy(&words[i], &number, sizeof number);
+    }
+    return true;
+}
+
 uint8_t pairs_make_row(const void *context, const void *key, size_t length, uint64_t *words) {
     const row_context *c = context;
     char rounded[PAIRS_COLUMNS_MOST][40];
@@ -87,6 +107,7 @@ uint8_t pairs_make_row(const void *context, const void *key, size_t length, uint
         at += 4 + n;
     }
     if (list.full) return STREAM_BAD;
+    if (c->rows->points) return make_point(&list, words) ? STREAM_RECORD_OK : STREAM_ROW_NO_NUMBER;
     switch (weir_pairs_row(c->pairs, list.fields, list.count, words)) {
     case WEIR_ROW_OK:
         return STREAM_RECORD_OK;

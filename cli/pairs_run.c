@@ -119,6 +119,32 @@ static int look_for_doubts(const pairs_settings *s, const pairs_side *sides, siz
         s->similarity, below, most, doubt->least);
 }
 
+/* ---- neighbours ---- */
+
+enum { NEIGHBOURS_SAMPLE = 1024 }; /* records compared with all: shares within 3 points */
+
+static int count_neighbours(const pairs_settings *s) {
+    int64_t started = clock_now(CLOCK_MONOTONIC);
+    pairs_side side = {0};
+    weir_neighbours found;
+    weir_error err;
+    weir_neighbours_options o = {.columns = s->columns,
+                                 .threshold = s->threshold,
+                                 .set = s->rows.from == WEIR_FROM_SET,
+                                 .distance = s->distance,
+                                 .fewer = s->outliers,
+                                 .sample = s->exact ? 0 : NEIGHBOURS_SAMPLE,
+                                 .seed = s->seed};
+    int code = pairs_fill(&side, s, s->in.files, s->in.file_count, 0, true);
+    if (code == EXIT_DONE) code = check_records(s, &side, 0);
+    if (code == EXIT_DONE && weir_pairs_neighbours(&o, side.rows, side.row_count, &found, &err))
+        code = cli_error("%s", err.message);
+    double seconds = (double)(clock_now(CLOCK_MONOTONIC) - started) * 1e-9;
+    if (code == EXIT_DONE) code = pairs_report_neighbours(s, &found, side.dropped, seconds);
+    pairs_side_release(&side);
+    return code;
+}
+
 static int list_examples(const pairs_settings *s, pairs_side *sides, size_t count,
                          pairs_examples *out) {
     if (!s->list) return EXIT_DONE;
@@ -391,5 +417,5 @@ int pairs_run(const pairs_settings *s) {
     if (s->question == ASK_JOIN && last && !strcmp(files[0], "-"))
         return cli_error("both sides cannot be standard input; to count the pairs within it: weir "
                          "pairs self -");
-    return count_pairs(s);
+    return s->distance > 0 || s->outliers ? count_neighbours(s) : count_pairs(s);
 }

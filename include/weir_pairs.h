@@ -18,7 +18,7 @@
  *   2. Answers             self, join, search
  *   3. State               save, load, parts of a snapshot, info
  *   4. Examples            collisions, match (experimental)
- *   5. Exact and sampled   the exact numbers by comparing; a random sample
+ *   5. Exact and sampled   the exact numbers by comparing; a random sample; neighbours
  *   6. Texts               several signatures, doubts, similarity of two (experimental)
  *   7. Formulas            chances, and what a precision costs (experimental)
  *
@@ -203,6 +203,41 @@ WEIR_API weir_status weir_pairs_exact(const weir_exact_options *options, const u
  * self-join. Fails with WEIR_ERR_MEMORY. */
 WEIR_API weir_status weir_pairs_sampled(const weir_pairs *a, const weir_pairs *b,
                                         weir_pairs_answer *out, weir_error *err);
+
+/* Neighbours: other records that agree in `threshold` or more of d values, or points (rows of the
+ * bits of d doubles) within a Euclidean distance. */
+typedef struct {
+    unsigned columns, threshold;
+    bool set;
+    double distance; /* above 0: of points; the threshold then says nothing */
+    unsigned stride; /* words from one row to the next; 0: as many as columns */
+    uint64_t fewer;  /* an outlier has fewer neighbours than this */
+    uint64_t sample; /* so many records are compared with all; 0: every one */
+    uint64_t seed;   /* of the sample */
+} weir_neighbours_options;
+
+enum { WEIR_NEIGHBOURS_ROWS = 66 };
+
+/* Pairs that agree in `limit` values or more, or are within `limit`; and an interval of 95%. */
+typedef struct {
+    double limit, pairs, low, high;
+} weir_neighbours_row;
+
+typedef struct {
+    uint64_t records, compared;
+    double pairs;                                  /* how many there are in all */
+    weir_neighbours_row near;                      /* by the threshold or distance */
+    double outliers, outliers_low, outliers_high;  /* records, and an interval of 95% */
+    unsigned rows;                                 /* the distribution: from the nearest, */
+    weir_neighbours_row row[WEIR_NEIGHBOURS_ROWS]; /* each with those before it, to all pairs */
+} weir_neighbours;
+
+/* How many neighbours records have, by comparing a sample of them with all. The distribution of
+ * distances doubles from a sixteenth of `distance` on. Fails with WEIR_ERR_RANGE (columns,
+ * threshold, distance), WEIR_ERR_MEMORY (of sets a copy is made). */
+WEIR_API weir_status weir_pairs_neighbours(const weir_neighbours_options *options,
+                                           const uint64_t *rows, size_t count, weir_neighbours *out,
+                                           weir_error *err);
 
 /* ------------------------------------------------------------------------
  * 6. Texts

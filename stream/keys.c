@@ -100,9 +100,10 @@ static inline const unsigned char *content(const stream_block *block, size_t i, 
 
 static stream_reason make_row(const key_plan *plan, const void *key, size_t length, uint64_t *out) {
     uint8_t status = plan->row(plan->hash_context, key, length, out);
-    return status == STREAM_RECORD_OK ? REASON_NONE
-           : status == STREAM_MISSING ? REASON_EMPTY
-                                      : REASON_MANY_VALUES;
+    return status == STREAM_RECORD_OK       ? REASON_NONE
+           : status == STREAM_MISSING       ? REASON_EMPTY
+           : status == STREAM_ROW_NO_NUMBER ? REASON_BAD_VALUE
+                                            : REASON_MANY_VALUES;
 }
 
 static inline stream_reason hash(const key_plan *plan, const void *key, size_t length,

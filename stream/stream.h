@@ -226,8 +226,8 @@ typedef struct {
     /* or make `width` words of each key (at most STREAM_WIDTH_MOST). The parts of a key come
      * one by one: `row` is given the bytes that would have been hashed, where several parts
      * have each its length before it in four bytes, the lowest first. It returns
-     * STREAM_RECORD_OK, STREAM_MISSING (nothing in it) or STREAM_BAD (too much); any thread
-     * may call it. */
+     * STREAM_RECORD_OK, STREAM_MISSING (nothing in it), STREAM_BAD (too much) or
+     * STREAM_ROW_NO_NUMBER (which is bad too); any thread may call it. */
     uint8_t (*row)(const void *context, const void *key, size_t length, uint64_t *words);
     size_t width;
 
@@ -290,12 +290,13 @@ typedef struct stream_feed {
     void *context;
 } stream_feed;
 
-/* What became of a record's key. */
+/* What became of a record's key; the last only as a function that makes rows says it. */
 enum {
     STREAM_RECORD_OK = 0,
     STREAM_MISSING, /* it has no such column or field; hashes[i] is 0 */
     STREAM_BAD,     /* malformed: stream_record_error() says how; hashes[i] is 0 */
-    STREAM_HEADER   /* the header row; not a record to be judged; hashes[i] is 0 */
+    STREAM_HEADER,  /* the header row; not a record to be judged; hashes[i] is 0 */
+    STREAM_ROW_NO_NUMBER
 };
 
 typedef struct {

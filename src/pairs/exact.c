@@ -55,8 +55,8 @@ static unsigned agree_in_place(const uint64_t *a, const uint64_t *b, unsigned d)
     return same;
 }
 
-/* Of sets in order; 0 stands for no item. */
-static unsigned agree_sorted(const uint64_t *a, const uint64_t *b, unsigned d) {
+/* 0 stands for no item. */
+unsigned weir__sets_agree(const uint64_t *a, const uint64_t *b, unsigned d) {
     unsigned same = 0;
     for (unsigned i = 0, j = 0; i < d && j < d;) {
         same += a[i] == b[j] && a[i] != 0;
@@ -67,7 +67,7 @@ static unsigned agree_sorted(const uint64_t *a, const uint64_t *b, unsigned d) {
     return same;
 }
 
-static int by_word(const void *a, const void *b) {
+int weir__by_word(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
 }
@@ -77,13 +77,13 @@ unsigned weir_rows_agree(const uint64_t *a, const uint64_t *b, unsigned columns,
     if (!set) return agree_in_place(a, b, columns);
     memcpy(left, a, columns * sizeof *left);
     memcpy(right, b, columns * sizeof *right);
-    qsort(left, columns, sizeof *left, by_word);
-    qsort(right, columns, sizeof *right, by_word);
-    return agree_sorted(left, right, columns);
+    qsort(left, columns, sizeof *left, weir__by_word);
+    qsort(right, columns, sizeof *right, weir__by_word);
+    return weir__sets_agree(left, right, columns);
 }
 
 static unsigned agree(const comparison *c, size_t i, size_t j) {
-    return c->set ? agree_sorted(row_at(c, i), row_at(c, j), c->d)
+    return c->set ? weir__sets_agree(row_at(c, i), row_at(c, j), c->d)
                   : agree_in_place(row_at(c, i), row_at(c, j), c->d);
 }
 
@@ -157,7 +157,7 @@ static weir_status gather(comparison *c, const uint64_t *a, size_t a_count, cons
         memcpy(all, a, a_count * c->d * sizeof *a);
         if (b_count) memcpy(all + a_count * c->d, b, b_count * c->d * sizeof *b);
         for (size_t i = 0; i < n; i++) {
-            if (c->set) qsort(all + i * c->d, c->d, sizeof *all, by_word);
+            if (c->set) qsort(all + i * c->d, c->d, sizeof *all, weir__by_word);
             order[i] = (hashed_row){hash_row(all + i * c->d, c->d), i};
         }
         qsort(order, n, sizeof *order, by_hash);
@@ -271,7 +271,7 @@ static size_t make_lists(const comparison *c, uint64_t *keys, entry *entries) {
     size_t n = 0;
     for (size_t i = 0; i < c->rows; i++) {
         uint64_t *mine = keys + i * c->d;
-        qsort(mine, c->d, sizeof *mine, by_word);
+        qsort(mine, c->d, sizeof *mine, weir__by_word);
         for (unsigned k = 0, end = prefix_length(c, mine); k < end; k++)
             entries[n++] = (entry){mine[k], i};
     }

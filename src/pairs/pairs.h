@@ -75,6 +75,10 @@ static inline uint64_t weir__repeat_state(uint64_t state, unsigned repeat) {
     return repeat ? weir__mix64(state + repeat * WEIR__GOLD) : state;
 }
 
+/* How many items two sets have in common, whose items are in the order of weir__by_word(). */
+unsigned weir__sets_agree(const uint64_t *a, const uint64_t *b, unsigned columns);
+int weir__by_word(const void *a, const void *b);
+
 /* May the two be joined or merged? */
 weir_status weir__pairs_fit(const weir_pairs *a, const weir_pairs *b, weir_error *err);
 

@@ -342,4 +342,30 @@ trouble join-pipe-twice "pairs: both sides cannot be standard input; to count th
 piped /dev/null pairs search s3.weir -; is search-pipe-empty '2 weir: pairs: standard input has no records to search for' "$rc $(cat err)"
 printf 'a\0b\n' >nul.txt; piped nul.txt pairs search s3.weir -; is search-pipe-nul '2 weir: pairs: record 1 of standard input holds a NUL byte; a record is one line' "$rc $(cat err)"
 
+# neighbours: outliers, distances
+printf 'x,y\n0,0\n3,4\n3,4\n6,8\n100,0\n' >points.csv; points=(--format csv --header -c x,y)
+run pairs self --distance 5 --outliers 3 --exact "${points[@]}" points.csv
+is distance '5 of 10 pairs are within 5; 50%' "$(grep 'are within' out)"
+is distance-outliers '3 of 5 records have fewer than 3 such neighbours; 60%' "$(tail -1 out)"
+is distance-rows '0:1 0.3125:1 0.625:1 1.25:1 2.5:1 5:5 10:6 20:6 40:6 80:6 160:10' \
+  "$(awk '/^  [0-9]/ { printf "%s%s:%s", s, $1, $2; s = " " }' out)"
+run pairs self --distance 5 --outliers 3 --json "${points[@]}" points.csv
+is distance-json '"near":{"limit":5,"pairs":5,"low":5,"high":5},"outliers":{"fewer":3,"records":3,"low":3,"high":3}' \
+  "$(grep -o '"near":{[^}]*},"outliers":{[^}]*}' out)"
+run pairs self --outliers 1 -s 2 --exact "${three[@]:0:4}" x.csv y.csv
+is outliers '2 of 4 records have fewer than 1 such neighbours; 50%' "$(tail -1 out)"
+seq 3000 | awk '{ print $1 % 1500 "," $1 % 7 "," $1 % 11 }' >many.csv
+run pairs self --outliers 1 -s 3 --seed 2 --format csv -c 1,2,3 many.csv
+is outliers-sampled '3 thousand records, 4.5 million pairs, 1024 records compared with all' "$(head -1 out | cut -d';' -f1)"
+printf 'x,y\n1,2\nfar,3\n' >words.csv
+trouble distance-words "pairs: record 3 of 'words.csv' (at byte 8): the field is not a number (byte 13)" pairs self --distance 1 "${points[@]}" words.csv
+run pairs self --distance 1 --on-bad drop --exact "${points[@]}" words.csv points.csv
+is distance-drop '6 records, 15 pairs, 1 left out' "$(head -1 out | cut -d';' -f1)"
+trouble distance-none "pairs: --distance cannot be '0'; it is a number above 0" pairs self --distance 0 "${points[@]}" points.csv
+trouble distance-join 'pairs: --distance has no effect in `join`; leave it out' pairs join --distance 1 "${points[@]}" points.csv points.csv
+trouble distance-text 'pairs: --distance has no effect with --text; leave it out' pairs self --distance 1 --text . points.csv
+trouble distance-threshold 'pairs: --threshold has no effect with --distance, which compares numbers; leave it out' pairs self --distance 1 -s 2 "${points[@]}" points.csv
+trouble outliers-list 'pairs: --list has no effect with --outliers or --distance, which compare records; leave it out' pairs self --outliers 1 --list 2 "${points[@]}" points.csv
+trouble outliers-all 'pairs: --outliers needs a --threshold above 0, or every record is near' pairs self --outliers 1 -s 0 "${points[@]}" points.csv
+
 finish

@@ -737,6 +737,100 @@ static void test_few_records(void **state) {
     }
 }
 
+/* --- neighbours -------------------------------------------------------------------------- */
+
+static double distance_of(const uint64_t *a, const uint64_t *b, unsigned d) {
+    double sum = 0;
+    for (unsigned k = 0; k < d; k++) {
+        double x, y;
+        memcpy(&x, a + k, sizeof x);
+        memcpy(&y, b + k, sizeof y);
+        sum += (x - y) * (x - y);
+    }
+    return sqrt(sum);
+}
+
+/* By the words themselves: how many pairs are within a limit, and how many records have fewer than
+ * so many others there. */
+typedef struct {
+    double pairs, few;
+} vicinity;
+
+static vicinity naive_vicinity(const weir_neighbours_options *o, const uint64_t *rows, size_t n,
+                               double limit) {
+    vicinity v = {0, 0};
+    for (size_t i = 0; i < n; i++) {
+        uint64_t near = 0;
+        for (size_t j = 0; j < n; j++) {
+            const uint64_t *a = rows + i * o->stride, *b = rows + j * o->stride;
+            near += i != j && (o->distance > 0 ? distance_of(a, b, o->columns) <= limit
+                                               : naive_agree(a, b, o->columns, o->set) >= limit);
+        }
+        v.pairs += (double)near / 2;
+        v.few += near < o->fewer;
+    }
+    return v;
+}
+
+/* Points on a grid of quarters, so that many are exactly as far apart as asked. */
+static uint64_t *points(size_t n, unsigned stride, uint64_t seed) {
+    uint64_t *rows = malloc(n * stride * sizeof *rows);
+    for (size_t i = 0; i < n * stride; i++) {
+        double x = (double)(test_word(seed, i) % 64) / 4;
+        if (test_word(seed + 1, i / stride) % 50 == 0) x *= 8;
+        memcpy(rows + i, &x, sizeof x);
+    }
+    return rows;
+}
+
+static void compare_neighbours(weir_neighbours_options o, const uint64_t *rows, size_t n) {
+    weir_neighbours a;
+    vicinity near = naive_vicinity(&o, rows, n, o.distance > 0 ? o.distance : o.threshold);
+    assert_int_equal(weir_pairs_neighbours(&o, rows, n, &a, NULL), WEIR_OK);
+    assert_true(a.near.pairs == near.pairs && a.near.low == near.pairs);
+    assert_true(a.outliers == near.few && a.outliers_high == near.few);
+    assert_true(near.few > 0 && near.few < (double)n && near.pairs > 0);
+    for (unsigned i = 0; i < a.rows; i++)
+        if (a.row[i].pairs != naive_vicinity(&o, rows, n, a.row[i].limit).pairs)
+            fail_msg("within %g: %g pairs, not %g", a.row[i].limit, a.row[i].pairs,
+                     naive_vicinity(&o, rows, n, a.row[i].limit).pairs);
+    assert_true(a.row[a.rows - 1].pairs == a.pairs);
+
+    spread pairs = {0}, outliers = {0};
+    unsigned held = 0, outliers_held = 0, runs = 200;
+    o.sample = n / 8;
+    for (unsigned i = 0; i < runs; i++) {
+        o.seed = i;
+        assert_int_equal(weir_pairs_neighbours(&o, rows, n, &a, NULL), WEIR_OK);
+        assert_int_equal(a.compared, n / 8);
+        spread_add(&pairs, a.near.pairs);
+        spread_add(&outliers, a.outliers);
+        held += a.near.low <= near.pairs && near.pairs <= a.near.high;
+        outliers_held += a.outliers_low <= near.few && near.few <= a.outliers_high;
+    }
+    expect_mean("pairs of neighbours, by a sample", &pairs, near.pairs);
+    expect_mean("outliers, by a sample", &outliers, near.few);
+    printf("# %u and %u of %u intervals hold the truth\n", held, outliers_held, runs);
+    assert_true(held >= runs * 88 / 100 && outliers_held >= runs * 88 / 100);
+}
+
+static void test_neighbours(void **state) {
+    (void)state;
+    enum { N = 400, STRIDE = 7 };
+    uint64_t *rows = clustered(N, 10, D, 12), *wide = points(N, STRIDE, 5);
+    compare_neighbours(
+        (weir_neighbours_options){.columns = D, .stride = D, .threshold = 3, .fewer = 3}, rows, N);
+    compare_neighbours(
+        (weir_neighbours_options){
+            .columns = D, .stride = D, .threshold = 3, .set = true, .fewer = 8},
+        rows, N);
+    compare_neighbours(
+        (weir_neighbours_options){.columns = 3, .stride = STRIDE, .distance = 3, .fewer = 6}, wide,
+        N);
+    free(rows);
+    free(wide);
+}
+
 static void test_cost(void **state) {
     (void)state;
     weir_pairs_budget b;
@@ -765,7 +859,7 @@ int main(void) {
         cmocka_unit_test(test_mismatches),   cmocka_unit_test(test_saved),
         cmocka_unit_test(test_damaged),      cmocka_unit_test(test_collisions),
         cmocka_unit_test(test_bad_specs),    cmocka_unit_test(test_few_records),
-        cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_neighbours),   cmocka_unit_test(test_cost),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_scratch_folder();

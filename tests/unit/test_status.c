@@ -508,6 +508,13 @@ static void pairs_of_records(void **unused) {
     GIVES(WEIR_ERR_RANGE, weir_pairs_exact, &exact, row, 1, NULL, 0, &answer);
     exact.threshold = 3;
     LACKS_MEMORY(1, weir_pairs_exact, &exact, row, 1, NULL, 0, &answer);
+    weir_neighbours near;
+    weir_neighbours_options around = {.columns = 4, .threshold = 5};
+    GIVES(WEIR_ERR_RANGE, weir_pairs_neighbours, &around, row, 1, &near);
+    around = (weir_neighbours_options){.columns = 4, .threshold = 3, .set = true};
+    LACKS_MEMORY(1, weir_pairs_neighbours, &around, row, 1, &near);
+    around = (weir_neighbours_options){.columns = 4, .distance = -1};
+    GIVES(WEIR_ERR_RANGE, weir_pairs_neighbours, &around, row, 1, &near);
 }
 
 static void planning(void **unused) {

@@ -124,7 +124,9 @@ static void put_claims(const lab_result *r, FILE *out) {
         bool holds = lab_claim_holds(r, claim, &words);
         fprintf(out, "<li><b class=\"%s\">%s</b> ", holds ? "yes" : "no", holds ? "✓" : "✗");
         lab_html_text(claim->text, out);
-        fputs(" <span class=\"small\">Found: ", out);
+        fprintf(out, " <span class=\"small\">Criterion (%s): ", lab_origin_text(claim->origin));
+        lab_html_text(claim->criterion, out);
+        fputs(". Found: ", out);
         lab_html_text(words.text, out);
         fputs("</span></li>\n", out);
     }
@@ -160,7 +162,7 @@ static void put_section(const lab_session *s, const lab_result *r, FILE *out) {
 
 static void put_contents(lab_result *const *results, size_t count, FILE *out) {
     fputs("<nav id=\"contents\"><div class=\"wide\"><table>\n<thead><tr><th>experiment</th>"
-          "<th>source</th><th>verdict</th></tr></thead><tbody>\n",
+          "<th>source</th><th>verdict</th><th>limits set after looking</th></tr></thead><tbody>\n",
           out);
     for (size_t i = 0; i < count; i++) {
         const lab_experiment *e = results[i]->experiment;
@@ -169,8 +171,9 @@ static void put_contents(lab_result *const *results, size_t count, FILE *out) {
         fputs("</a></td><td>", out);
         lab_html_text(e->source, out);
         fputs("</td><td>", out);
-        put_verdict(lab_result_judge(results[i]).verdict, out);
-        fputs("</td></tr>\n", out);
+        lab_judgement j = lab_result_judge(results[i]);
+        put_verdict(j.verdict, out);
+        fprintf(out, "</td><td>%u of %u</td></tr>\n", j.after, j.claims);
     }
     fputs("</tbody></table></div></nav>\n", out);
 }
@@ -205,7 +208,8 @@ static void put_page(const lab_session *s, lab_result *const *results, size_t co
             "different. Verdicts are computed: <i>reproduced</i> means that every printed number "
             "is within tolerance (the sampling error of one more run, and what rounding leaves "
             "open) and every claim holds; <i>same shape</i> that order and trend agree, but not "
-            "all values; <i>differs</i> that they do not. ± is half of a 95%% interval over the "
+            "all values, or that a claim has a limit set after a look at results; <i>differs</i> "
+            "that they do not. ± is half of a 95%% interval over the "
             "seeds; hollow circles in the figures are the paper's numbers.</p>\n",
             style, count, weir_version(), day, verdicts[LAB_REPRODUCED], verdicts[LAB_SAME_SHAPE],
             verdicts[LAB_DIFFERS]);

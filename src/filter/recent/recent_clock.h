@@ -32,6 +32,7 @@
 #define WEIR_FILTER_RECENT_CLOCK_H
 
 #include "filter/filter.h"
+#include "filter/recent/recent_lanes.h"
 #include "filter/recent/recent_shared.h"
 
 /* A line as it is worked on. */
@@ -306,6 +307,11 @@ HOT clock_outcome offer_clocked_here(const line_shape *shape, uint8_t *line, uin
     const clock_form *form = &shape->clock;
     uint64_t key = clock_key(shape, value);
     clock_keys clock;
+    if (cpu != CPU_ANY && form->in_lanes) {
+        unsigned gone = 0;
+        bool seen = offer_lanes(line, form, count_clocked(line, form), key, rule.sweep, &gone);
+        return (clock_outcome){seen, !seen, (uint8_t)gone};
+    }
     read_clock(line, form, &clock, cpu);
     unsigned below = keys_below(&clock, key), before = clock.n;
     if (has_key(&clock, below, key)) {

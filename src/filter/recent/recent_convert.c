@@ -173,6 +173,17 @@ static unsigned write_clocked(const line_shape *shape, uint8_t *line, const line
     return clock.n;
 }
 
+/* The same where the processor can do eight keys at a time. */
+static unsigned write_lanes_of(const line_shape *shape, uint8_t *line,
+                               const line_content *content) {
+    uint64_t entries[ENTRIES_MAX + 1];
+    memset(line, 0, LINE_BYTES);
+    write_code(line, shape, shape->clock.code);
+    for (unsigned i = 0; i < content->count; i++)
+        entries[i] = clock_key(shape, content->value[i]) << 1 | content->mark[i];
+    return fill_lanes(line, &shape->clock, entries, content->count);
+}
+
 /* Entries of a spread line: those that hold their lists, then the extras, the latest first. */
 static void read_spread(const uint8_t *line, const spread_form *form, line_content *content) {
     unsigned extras = count_extras(line, form), width = form->width, n = 0;
@@ -244,6 +255,8 @@ unsigned weir__recent_write(const line_shape *shape, uint8_t *line, unsigned for
                             const line_content *content) {
     if (form == SHARED) return write_shared(shape, line, content);
     if (form == SPREAD) return write_spread(line, shape, &shape->spread, content);
+    if (shape->clock.in_lanes && weir__cpu() != CPU_ANY)
+        return write_lanes_of(shape, line, content);
     return write_clocked(shape, line, content);
 }
 

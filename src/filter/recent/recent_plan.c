@@ -148,9 +148,12 @@ static double clock_keys_held(const clock_form *form, double values) {
 static void fill_clock_lanes(clock_form *form, double values) {
     double end = form->gaps + ldexp(values, -(int)form->gap_bits) + form->most; /* of the gaps */
     form->in_lanes = form->width <= CLOCK_LANE_MAX && 2 * values < 0x1p32 && end < 256 &&
-                     form->most <= 16 * CLOCK_LANES;
+                     form->most <= 16 * CLOCK_LANES && (form->most + 1) * form->width <= LINE_BITS;
     for (unsigned i = 0; i < 16 * CLOCK_LANES; i++) {
-        unsigned at = place_in_body(i, form->width);
+        unsigned at = place_in_body(i, form->width), last = place_in_body(i | 3, form->width);
+        unsigned first = least(last / 8, LINE_BYTES - 16);
+        form->four_first[i / 4] = (uint8_t)first;
+        form->four_bit[i] = (uint8_t)(at - 8 * first);
         form->lane_shift[i / 16][i % 16] = at % 8;
         for (unsigned j = 0; j < 4; j++)
             form->lane_bytes[i / 16][4 * (i % 16) + j] = (uint8_t)((at / 8 + j) % LINE_BYTES);

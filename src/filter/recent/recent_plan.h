@@ -74,6 +74,8 @@ typedef struct {
     bool in_lanes;
     uint8_t lane_bytes[CLOCK_LANES][LINE_BYTES]; /* their bytes, */
     uint32_t lane_shift[CLOCK_LANES][16];        /* and where in these they begin */
+    uint8_t four_first[4 * CLOCK_LANES];         /* of each four, the first of 16 bytes, */
+    uint8_t four_bit[16 * CLOCK_LANES];          /* and where in these a remainder begins */
 } clock_form;
 
 /* The first bits of a line are its code: n of a shared one, or one of the two codes that follow. */

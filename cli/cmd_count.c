@@ -180,7 +180,19 @@ static const opt_entry count_table[] = {
      "One run at a time may use it. `weir inspect` shows it, `weir merge` adds up those of many "
      "machines."},
     {C_SAVE_EVERY, "save-every", 0, OPT_VALUE, "DURATION", NULL, "30s", G_STATE, false,
-     "How often to save the state while running.", "From 1ms up."},
+     "How often to save the state while running.",
+     "With `--at`: how often to push what was counted. From 1ms up."},
+
+    {AT_URL, "at", 0, OPT_VALUE, "URL", NULL, NULL, AT_GROUP, false,
+     "Count together with other runs, on Redis or Valkey servers.",
+     "`redis://[USER@]HOST[:PORT]/NAME`, `rediss://` with TLS, `redis+cluster://` and "
+     "`rediss+cluster://` through any node of a cluster, `unix:/PATH?name=NAME`. The servers need "
+     "weir's module. The first run makes the sketches NAME (`weir` if there is none), and all "
+     "others must fit them. Each run counts for itself and pushes what it has at the end, every "
+     "`--save-every` and when stopped by a signal; a push that is sent again counts once. Answers "
+     "are about all that was pushed by any run. A run that is killed loses what it had not pushed. "
+     "`weir merge` pushes state files to such an address, and takes from it."},
+    AT_ACCESS_ROWS,
 
     {C_JSON, "json", 0, OPT_FLAG, NULL, NULL, NULL, G_REPORT, true,
      "Print one JSON object (one a line for groups and --every).", NULL},
@@ -452,8 +464,8 @@ static int check_groups(const count_settings *s, const count_words *w) {
 }
 
 static int check_output(count_settings *s, const count_words *w) {
-    if (s->save_every && !s->state && !s->from.metrics)
-        return cli_error("--save-every goes with --state FILE or --metrics FILE");
+    if (s->save_every && !s->state && !s->at.url && !s->from.metrics)
+        return cli_error("--save-every goes with --state FILE, --at URL or --metrics FILE");
     if (!s->save_every) s->save_every = SAVE_EVERY_STANDARD;
     if (w->json && w->csv) return cli_error("give --json or --csv, not both");
     s->form = w->json ? FORM_JSON : w->csv ? FORM_CSV : FORM_TEXT;
@@ -466,15 +478,37 @@ static int check_output(count_settings *s, const count_words *w) {
     return EXIT_DONE;
 }
 
+/* --at: the sketches are added up on servers. */
+static int check_at(const count_settings *s) {
+    const char *span = s->window ? s->window : s->decay;
+    if (at_resolve(&s->at) != EXIT_DONE) return EXIT_TROUBLE;
+    if (!s->at.url) return EXIT_DONE;
+    if (s->state) return cli_error("--state does not go with --at: the sum stays on the servers");
+    if (s->group)
+        return cli_error("--group does not go with --at; push each group's records apart");
+    if (s->exact) return cli_error("--exact does not go with --at: others count there, too");
+    if (span && !value_is_duration(span))
+        return cli_error("a window of records does not go with --at, as each run has its own; "
+                         "give a duration, such as 1h");
+    return EXIT_DONE;
+}
+
+static int open_at(count_settings *s) {
+    return s->at.url ? count_shelf_open(&s->shelf, s->at.url, &s->at) : EXIT_DONE;
+}
+
 static int resolve(count_settings *s, const count_words *w) {
+    int code = check_at(s);
+    if (code == EXIT_DONE) code = open_at(s);
+    if (code != EXIT_DONE) return code;
     if (!asks_counts(s) && !asks_integers(s) && !s->distinct && !s->sample && !s->spectrum &&
         !s->where) {
         s->usual = true;
         s->top = 10;
         s->distinct = !s->decay;
-        if (s->state) count_set_usual(s);
+        if (s->state || s->shelf) code = count_set_usual(s);
     }
-    int code = check_past(s);
+    if (code == EXIT_DONE) code = check_past(s);
     if (code == EXIT_DONE) code = check_sketches(s);
     if (code == EXIT_DONE) code = check_groups(s, w);
     return code == EXIT_DONE ? check_output(s, w) : code;
@@ -483,8 +517,8 @@ static int resolve(count_settings *s, const count_words *w) {
 /* --changes OLD NEW asks two files and reads nothing. */
 static int resolve_changes(count_settings *s, const count_words *w, int operands, char **argv) {
     bool others = s->above > 0 || s->query_count || s->self_join || s->join || asks_integers(s) ||
-                  s->distinct || s->sample || s->spectrum || s->state || s->window || s->decay ||
-                  s->group || s->exact || s->plot || s->every;
+                  s->distinct || s->sample || s->spectrum || s->state || s->at.url || s->window ||
+                  s->decay || s->group || s->exact || s->plot || s->every;
     if (operands != 1) return cli_error("--changes takes two state files: --changes OLD NEW");
     if (others || (w->json && w->csv))
         return cli_error("--changes goes with --top, --json or --csv only");
@@ -509,6 +543,7 @@ static int run_count(int argc, char **argv) {
             return id == OPT_WRONG ? EXIT_TROUBLE : opt_show_help(&cmd_count, id);
         }
         code = reading_option(&s->from, id, parser.value);
+        if (code == EXIT_DONE) code = at_option(&s->at, id, parser.value);
         if (code == EXIT_DONE) code = set_option(s, &words, id, parser.value);
     }
     if (code == EXIT_DONE && s->changes) {
@@ -520,6 +555,7 @@ static int run_count(int argc, char **argv) {
     if (code == EXIT_DONE) code = resolve(s, &words);
     if (code == EXIT_DONE) code = reading_resolve(&s->from, parser.operands, argv);
     if (code == EXIT_DONE) code = count_run(s);
+    count_shelf_close(s->shelf);
     free(s);
     return code;
 }

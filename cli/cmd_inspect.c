@@ -10,6 +10,7 @@
 
 #include "at.h"
 #include "cli.h"
+#include "count_shelf.h"
 #include "opts.h"
 #include "report.h"
 #include "site_picture.h"
@@ -292,6 +293,24 @@ static void show_json(weir_snapshot *snapshot, const char *path) {
     puts("]}");
 }
 
+/* Sketches that runs of `weir count --at` add to, or the filter of `weir dedup --at`. */
+static int show_servers(const at_settings *at, const char *url, bool json) {
+    count_shelf *shelf;
+    weir_snapshot *snapshot;
+    int code = count_shelf_open(&shelf, url, at);
+    if (code != EXIT_DONE) return code;
+    if (!count_shelf_exists(shelf)) {
+        count_shelf_close(shelf);
+        return at_inspect(at, url, json);
+    }
+    code = count_shelf_read(shelf, &snapshot);
+    if (code == EXIT_DONE && json) show_json(snapshot, url);
+    if (code == EXIT_DONE && !json) show_text(snapshot, url);
+    if (code == EXIT_DONE) weir_snapshot_free(snapshot);
+    count_shelf_close(shelf);
+    return code;
+}
+
 static int run_inspect(int argc, char **argv) {
     opt_parser parser;
     bool json = false;
@@ -309,7 +328,7 @@ static int run_inspect(int argc, char **argv) {
         weir_snapshot *snapshot;
         weir_error err;
         if (at_is_url(argv[i])) {
-            if (at_inspect(&at, argv[i], json) != EXIT_DONE) code = EXIT_TROUBLE;
+            if (show_servers(&at, argv[i], json) != EXIT_DONE) code = EXIT_TROUBLE;
             continue;
         }
         if (weir_snapshot_read(&snapshot, argv[i], &err) != WEIR_OK) {
@@ -349,7 +368,7 @@ const opt_command cmd_inspect = {
         "\n"
         "Of an address, as `weir dedup --at` takes it, it shows the filter there: the key of each "
         "slice, its server, how many keys it was offered by all runs and knew, how full it is, and "
-        "how even the load is.\n"
+        "how even the load is; or the sketches there that `weir count --at` adds to.\n"
         "\n"
         "With `--json` it prints one object for each file, with an array `parts`. Every part has "
         "`name`, `kind` (`filter`, `sketch`, `pairs`, `audit` or `note`) and `bytes`. A filter "

@@ -4,12 +4,16 @@
  * have. Sketches are joined by their names; where they are those of groups, one file may
  * have groups that another has not. Audits and the position of a run belong to one stream
  * and are left out; how keys were made stays.
+ *
+ * An address stands for the sketches on servers (count_shelf.h): as one of those that are joined
+ * they are read; as the output, what is joined is added to them.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "count_shelf.h"
 #include "group_note.h"
 #include "opts.h"
 #include "report.h"
@@ -24,9 +28,11 @@ static const opt_entry merge_table[] = {
     {MERGE_OUTPUT, "output", 'o', OPT_VALUE, "FILE", NULL, NULL, NULL, true,
      "Write the joined snapshot to FILE.",
      "It may be one of those that are joined: the file is replaced only when the new one is "
-     "complete."},
+     "complete. An address, as `weir count --at` takes it: what is joined is added to the sketches "
+     "there."},
     {MERGE_QUIET, "quiet", 'q', OPT_FLAG, NULL, NULL, NULL, NULL, true,
      "Do not say what was left out.", NULL},
+    AT_ACCESS_ROWS,
     {0},
 };
 
@@ -81,12 +87,8 @@ static int take_groups(source *from) {
     return EXIT_DONE;
 }
 
-/* Read a snapshot; *others tells whether it holds more than what is joined. */
-static int open_source(source *from, const char *path, bool *others) {
-    weir_error err;
-    *from = (source){.path = path};
-    if (weir_snapshot_read(&from->snapshot, path, &err) != WEIR_OK)
-        return cli_error("%s", err.message);
+/* What is to be joined, out of the snapshot. */
+static int take_all(source *from, bool *others) {
     int code = take_groups(from);
     for (size_t i = 0; i < weir_snapshot_count(from->snapshot) && code == EXIT_DONE; i++) {
         weir_snapshot_part part;
@@ -103,8 +105,32 @@ static int open_source(source *from, const char *path, bool *others) {
     weir_pairs_free(pairs);
     if (pairs)
         return cli_error("'%s' holds a summary of pairs; `weir pairs self A B --save C` joins them",
-                         path);
-    return cli_error("'%s' holds no filter and no sketch", path);
+                         from->path);
+    return cli_error("'%s' holds no filter and no sketch", from->path);
+}
+
+static int read_servers(source *from, const at_settings *at) {
+    count_shelf *shelf;
+    int code = count_shelf_open(&shelf, from->path, at);
+    if (code != EXIT_DONE) return code;
+    if (!count_shelf_exists(shelf))
+        code = cli_error("there are no sketches at '%s'; filters are joined by the runs that share "
+                         "them, `weir dedup --at`",
+                         from->path);
+    if (code == EXIT_DONE) code = count_shelf_read(shelf, &from->snapshot);
+    count_shelf_close(shelf);
+    return code;
+}
+
+/* Read a snapshot; *others tells whether it holds more than what is joined. */
+static int open_source(source *from, const char *path, const at_settings *at, bool *others) {
+    weir_error err;
+    int code = EXIT_DONE;
+    *from = (source){.path = path};
+    if (at_is_url(path)) code = read_servers(from, at);
+    else if (weir_snapshot_read(&from->snapshot, path, &err) != WEIR_OK)
+        code = cli_error("%s", err.message);
+    return code == EXIT_DONE ? take_all(from, others) : code;
 }
 
 /* Keys that were made in different ways do not meet in one filter. */
@@ -193,9 +219,10 @@ static int merge_groups(source *into, const source *from) {
     return EXIT_DONE;
 }
 
-static int merge_into(source *into, const char *path, run_counts *counts, bool *others) {
+static int merge_into(source *into, const char *path, const at_settings *at, run_counts *counts,
+                      bool *others) {
     source from;
-    int code = open_source(&from, path, others);
+    int code = open_source(&from, path, at, others);
     if (code == EXIT_DONE) code = check_keys(into, &from);
     if (code == EXIT_DONE) code = merge_filters(into, &from);
     if (code == EXIT_DONE) code = merge_groups(into, &from);
@@ -238,17 +265,24 @@ static int write_joined(const source *joined, const run_counts *counts, const ch
     return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
 }
 
-static int merge(const char *output, int count, char **paths) {
+/* Read them all, each added to the first. */
+static int join(source *into, int count, char **paths, const at_settings *at, run_counts *counts,
+                bool *others) {
+    int code = open_source(into, paths[0], at, others);
+    if (code == EXIT_DONE) add_counts(counts, into);
+    for (int i = 1; i < count && code == EXIT_DONE; i++)
+        code = merge_into(into, paths[i], at, counts, others);
+    return code;
+}
+
+static int to_file(const char *output, int count, char **paths, const at_settings *at) {
     state_lock lock;
-    source into;
+    source into = {0};
     run_counts counts = {0};
     bool others = false;
     int code = state_lock_take(&lock, output);
     if (code != EXIT_DONE) return code;
-    code = open_source(&into, paths[0], &others);
-    if (code == EXIT_DONE) add_counts(&counts, &into);
-    for (int i = 1; i < count && code == EXIT_DONE; i++)
-        code = merge_into(&into, paths[i], &counts, &others);
+    code = join(&into, count, paths, at, &counts, &others);
     if (code == EXIT_DONE) code = write_joined(&into, &counts, output);
     if (code == EXIT_DONE && others && !into.sketch_count)
         cli_warn(
@@ -259,20 +293,92 @@ static int merge(const char *output, int count, char **paths) {
     return code;
 }
 
+/* --- to servers ------------------------------------------------------------------------ */
+
+/* What is there must have the same keys, and the same sketches; tried here, before anything is
+ * pushed. */
+static int check_there(count_shelf *shelf, const source *joined, const char *output) {
+    source there = {.path = output};
+    weir_error err;
+    int code = count_shelf_read(shelf, &there.snapshot);
+    bool others;
+    if (code == EXIT_DONE) code = take_all(&there, &others);
+    if (code == EXIT_DONE) code = check_keys(joined, &there);
+    for (size_t i = 0; i < joined->sketch_count && code == EXIT_DONE; i++) {
+        weir_sketch *own = find_sketch(&there, joined->names[i]);
+        if (!own) code = lacks(&there, joined->names[i], joined);
+        else if (weir_sketch_merge(own, joined->sketches[i], &err) != WEIR_OK)
+            code = cannot_merge(joined, &there, &err);
+    }
+    close_source(&there);
+    return code;
+}
+
+static int make_there(count_shelf *shelf, const source *joined) {
+    size_t length = 0, old_length;
+    const run_counts none = {0};
+    char *note = NULL;
+    const char *old = weir_snapshot_note(joined->snapshot, "run", &old_length);
+    if (old && !(note = run_note_joined(old, old_length, &none, &length)))
+        return cli_error("out of memory");
+    int code =
+        count_shelf_make(shelf, (const weir_sketch *const *)joined->sketches,
+                         (const char *const *)joined->names, joined->sketch_count, note, length);
+    free(note);
+    return code;
+}
+
+static int push(count_shelf *shelf, const source *joined, const char *output) {
+    int code = EXIT_DONE;
+    if (joined->groups)
+        return cli_error("'%s' has groups, which do not go to servers", joined->path);
+    if (!joined->sketch_count)
+        return cli_error("'%s' holds a filter; filters go to servers by `weir dedup --at`",
+                         joined->path);
+    if (!count_shelf_exists(shelf)) code = make_there(shelf, joined);
+    if (code == EXIT_DONE) code = check_there(shelf, joined, output);
+    for (size_t i = 0; i < joined->sketch_count && code == EXIT_DONE; i++)
+        code = count_shelf_push(shelf, joined->names[i], joined->sketches[i]);
+    return code;
+}
+
+static int to_servers(const char *output, int count, char **paths, const at_settings *at) {
+    count_shelf *shelf;
+    source into = {0};
+    run_counts counts = {0};
+    bool others = false;
+    for (int i = 0; i < count; i++)
+        if (!strcmp(paths[i], output))
+            return cli_error(
+                "'%s' is one of those that are joined: what is there would be added to "
+                "itself",
+                output);
+    int code = join(&into, count, paths, at, &counts, &others);
+    if (code == EXIT_DONE && (code = count_shelf_open(&shelf, output, at)) == EXIT_DONE) {
+        code = push(shelf, &into, output);
+        count_shelf_close(shelf);
+    }
+    close_source(&into);
+    return code;
+}
+
 static int run_merge(int argc, char **argv) {
     opt_parser parser;
     const char *output = NULL;
+    at_settings at = {0};
     opt_init(&parser, &cmd_merge, argc, argv);
     for (int id; (id = opt_next(&parser)) != OPT_END;) {
         if (id == OPT_WRONG) return EXIT_TROUBLE;
         if (id < 0) return opt_show_help(&cmd_merge, id);
         if (id == MERGE_OUTPUT) output = parser.value;
         if (id == MERGE_QUIET) cli_be_quiet();
+        if (at_option(&at, id, parser.value) != EXIT_DONE) return EXIT_TROUBLE;
     }
     if (!output) return cli_error("say where to write the result: weir merge -o OUT A B...");
-    if (parser.operands < 2)
+    bool alone = parser.operands == 1 && (at_is_url(output) || at_is_url(argv[0]));
+    if (parser.operands < 2 && !alone)
         return cli_error("at least two snapshots are needed: weir merge -o OUT A B...");
-    return merge(output, parser.operands, argv);
+    return (at_is_url(output) ? to_servers : to_file)(output, parser.operands, argv, &at);
 }
 
 static const opt_section merge_sections[] = {
@@ -281,16 +387,24 @@ static const opt_section merge_sections[] = {
                  "    weir dedup --filter bloom --seed 7 --state a.weir a.log > a.out\n"
                  "    weir dedup --filter bloom --seed 7 --state b.weir b.log > b.out\n"
                  "    weir merge -o both.weir a.weir b.weir"},
-    {"SKETCHES", "The snapshots of `weir count --state` hold sketches: each is added to the one of "
-                 "the same name, and the result has counted what all of them have.\n"
-                 "\n"
-                 "    weir count --seed 7 --state one.weir a.log\n"
-                 "    weir count --seed 7 --state two.weir b.log\n"
-                 "    weir merge -o sum.weir one.weir two.weir\n"
-                 "    weir count --state sum.weir /dev/null\n"
-                 "\n"
-                 "Those of `--group` are added group by group; a group that only some of them have "
-                 "stays as it is."},
+    {"SKETCHES",
+     "The snapshots of `weir count --state` hold sketches: each is added to the one of "
+     "the same name, and the result has counted what all of them have.\n"
+     "\n"
+     "    weir count --seed 7 --state one.weir a.log\n"
+     "    weir count --seed 7 --state two.weir b.log\n"
+     "    weir merge -o sum.weir one.weir two.weir\n"
+     "    weir count --state sum.weir /dev/null\n"
+     "\n"
+     "With an address in place of a file they are on servers, where `weir count --at` adds "
+     "to them: as the output, what is joined is added to what is there; one of those "
+     "that are joined is read.\n"
+     "\n"
+     "    weir merge -o redis://h/words one.weir two.weir\n"
+     "    weir merge -o sum.weir redis://h/words\n"
+     "\n"
+     "Those of `--group` are added group by group; a group that only some of them have "
+     "stays as it is."},
     {"EXIT STATUS", "= 0\nDone.\n\n"
                     "= 2\nTrouble: one line on standard error says what, and FILE is as it was."},
     {0},

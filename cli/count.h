@@ -7,6 +7,7 @@
  *   count_groups.c   one set for each group, a bounded number of them
  *   group_note.c     their names in a snapshot
  *   count_query.c    keys that are asked for, hashed as records are
+ *   count_shelf.c    sketches on servers, for --at
  *   count_truth.c    exact counts, in memory or on disk
  *   count_answer.c   from sketches and truth to answers
  *   count_print.c    answers as tables, JSON, CSV and bars
@@ -20,6 +21,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "count_shelf.h"
 #include "reading.h"
 #include "spec_text.h"
 #include "weir.h"
@@ -70,6 +72,8 @@ typedef struct {
     uint64_t exact_memory;
 
     /* running */
+    at_settings at;     /* where the sketches are added up, if not here; */
+    count_shelf *shelf; /* or NULL */
     const char *state;  /* or NULL */
     uint64_t listed;    /* keys that the list of the state is for; 0: not known */
     uint64_t key_bytes; /* of these, memory for their bytes, if it was given */
@@ -134,8 +138,15 @@ int count_set_save(const count_set *set, const count_settings *settings, const c
 int count_set_load(count_set *set, const count_settings *settings, count_totals *totals,
                    count_groups *groups);
 
-/* No question was asked: of the usual ones, those that the state file, if there, can answer. */
-void count_set_usual(count_settings *settings);
+/* With --at. What is on the servers, checked as a state file is; make it there, or find that
+ * somebody was quicker; and add the set to it, which is empty then. */
+int count_set_pull(count_set *set, const count_settings *settings);
+int count_set_offer(const count_set *set, const count_settings *settings);
+int count_set_push(count_set *set, const count_settings *settings);
+
+/* No question was asked: of the usual ones, those that the state file, if there, can answer.
+ * EXIT_TROUBLE after a message, of servers alone. */
+int count_set_usual(count_settings *settings);
 
 /* The sketches of a set as parts of a snapshot; of a group, by its label. */
 weir_status count_set_put(weir_snapshot *snapshot, const count_set *set, const char *group,

@@ -3,6 +3,9 @@
  * Nothing is written until the end, unless --every asks for running answers. A save of
  * the state first brings together what the threads have counted. A signal ends the
  * run: what was counted so far is saved and printed.
+ *
+ * With --at the set holds what was counted since it was last pushed to the servers, and answers
+ * are about the sum that is there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,7 @@ typedef struct {
     engine engine;
     count_specs specs;
     count_set set;
+    count_set sum; /* with --at: of all that count there, as last pulled */
     count_feed *feed;
     count_groups *groups; /* or NULL */
     count_other other;    /* of --join */
@@ -54,6 +58,14 @@ static int print_one(counting *c, count_set *set, const count_truths *truths,
     return code;
 }
 
+/* Push what is not there yet, and ask the sum. */
+static int print_shared(counting *c) {
+    int code = count_set_push(&c->set, c->settings);
+    count_set_free(&c->sum);
+    if (code == EXIT_DONE) code = count_set_pull(&c->sum, c->settings);
+    return code == EXIT_DONE ? print_one(c, &c->sum, &c->truths, NULL) : code;
+}
+
 /* A running answer in text is told from the next by an empty line. */
 static engine_outcome print_answers(counting *c) {
     progress_clear();
@@ -61,7 +73,8 @@ static engine_outcome print_answers(counting *c) {
     int code = EXIT_DONE;
     if (!c->groups) {
         code = count_feed_gather(c->feed);
-        if (code == EXIT_DONE) code = print_one(c, &c->set, &c->truths, NULL);
+        if (code == EXIT_DONE && c->settings->shelf) code = print_shared(c);
+        else if (code == EXIT_DONE) code = print_one(c, &c->set, &c->truths, NULL);
     } else {
         size_t n = count_groups_sort(c->groups);
         for (size_t i = 0; i < n && code == EXIT_DONE; i++) {
@@ -76,6 +89,8 @@ static engine_outcome save(void *context, bool complete) {
     counting *c = context;
     (void)complete;
     int code = c->feed ? count_feed_gather(c->feed) : EXIT_DONE;
+    if (code == EXIT_DONE && c->settings->shelf)
+        return outcome_of(count_set_push(&c->set, c->settings));
     if (code == EXIT_DONE) code = count_set_save(&c->set, c->settings, &c->totals, c->groups);
     return outcome_of(code);
 }
@@ -152,8 +167,23 @@ static stream_options reading_with(const counting *c, unsigned consumers) {
     return in;
 }
 
+/* Sketches like those on the servers, empty. They are made there if there are none; if somebody
+ * else was quicker, his count. */
+static int get_shared_set(counting *c) {
+    const count_settings *s = c->settings;
+    int code = EXIT_DONE;
+    if (!count_shelf_exists(s->shelf)) {
+        code = count_set_make(&c->set, &c->specs);
+        if (code == EXIT_DONE) code = count_set_offer(&c->set, s);
+        count_set_free(&c->set);
+    }
+    if (code == EXIT_DONE) code = count_set_pull(&c->sum, s);
+    return code == EXIT_DONE ? count_set_like(&c->set, &c->sum) : code;
+}
+
 static int get_set(counting *c) {
     bool exists;
+    if (c->settings->shelf) return get_shared_set(c);
     int code = engine_lock_state(&c->engine, &exists);
     if (code != EXIT_DONE) return code;
     if (exists) return count_set_load(&c->set, c->settings, &c->totals, c->groups);
@@ -204,7 +234,7 @@ static int read_other(counting *c) {
 
 static int begin(counting *c) {
     const count_settings *s = c->settings;
-    c->engine.state = s->state;
+    c->engine.state = s->shelf ? s->at.url : s->state;
     c->engine.save_every = s->save_every;
     c->engine.answer_every = s->every;
     int code = count_specs_make(&c->specs, s);
@@ -234,6 +264,7 @@ static void release(counting *c) {
     engine_release(&c->engine);
     count_groups_free(c->groups);
     count_set_free(&c->set);
+    count_set_free(&c->sum);
     count_set_free(&c->other.set);
     count_truths_free(&c->truths);
     count_truths_free(&c->other.truths);

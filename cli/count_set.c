@@ -426,6 +426,16 @@ double count_set_total(const count_set *set) {
 
 enum { PART_LABEL = 16 };
 
+/* Where what was saved is, for messages, and what to try. */
+static const char *place(const count_settings *s, char text[512]) {
+    if (s->at.url) snprintf(text, 512, "'%.480s'", s->at.url);
+    else snprintf(text, 512, "the state file '%.480s'", s->state);
+    return text;
+}
+static const char *another(const count_settings *s) {
+    return s->at.url ? "another name" : "another state file";
+}
+
 /* The name of a part in a snapshot: its own, or of a group its first two letters. */
 static void part_label(char label[PART_LABEL], int part, const char *group) {
     if (group) snprintf(label, PART_LABEL, "%.2s%.12s", part_names[part], group);
@@ -490,7 +500,7 @@ static weir_sketch_info info_of(const weir_sketch *sketch) {
 /* A saved sketch fits if it could be merged into one made by today's options. */
 static int check_options(const count_settings *s, const count_specs *specs,
                          const count_set *saved) {
-    char spec[SPEC_SIZE], seed[32];
+    char spec[SPEC_SIZE], seed[32], where[512];
     for (int i = 0; i < PARTS; i++) {
         weir_sketch *fresh = NULL;
         weir_sketch_info info;
@@ -503,10 +513,8 @@ static int check_options(const count_settings *s, const count_specs *specs,
         if (code == EXIT_DONE) code = make_one(&fresh, spec);
         if (code == EXIT_DONE &&
             weir_sketch_merge(fresh, saved->part[i], &err) == WEIR_ERR_MISMATCH)
-            code =
-                cli_error("the state file '%s' does not fit: %s; use the same options or another "
-                          "state file",
-                          s->state, err.message);
+            code = cli_error("%s does not fit: %s; use the same options or %s", place(s, where),
+                             err.message, another(s));
         weir_sketch_free(fresh);
         if (code != EXIT_DONE) return code;
     }
@@ -515,6 +523,7 @@ static int check_options(const count_settings *s, const count_specs *specs,
 
 /* What is asked must be in the file, made under the same options where such are given. */
 static int check_saved(const count_settings *s, const count_set *set) {
+    char where[512];
     count_specs specs;
     count_settings like = *s;
     weir_sketch_info list = info_of(set->part[PART_KEYS]);
@@ -529,9 +538,9 @@ static int check_saved(const count_settings *s, const count_set *set) {
         if (i == PART_QUANTILES && !set->part[i] && set->part[PART_INTEGERS])
             weir_sketch_get_info(set->part[PART_INTEGERS], &info);
         if ((info.answers & asked) != asked)
-            return cli_error("the state file '%s' has no sketch '%s' that could answer this: ask "
-                             "what was asked when it was made, or use another state file",
-                             s->state, part_names[i]);
+            return cli_error("%s has no sketch '%s' that could answer this: ask what was asked "
+                             "when it was made, or use %s",
+                             place(s, where), part_names[i], another(s));
     }
     bool given = s->memory || s->error || s->confidence || s->seed || s->sketch_count ||
                  s->window || s->decay || s->conservative;
@@ -540,11 +549,11 @@ static int check_saved(const count_settings *s, const count_set *set) {
 
 /* A list of 10 keys cannot become one of 100, nor can a window begin later. */
 static int check_room(const count_settings *s, const count_set *set) {
+    char where[512];
     uint64_t k = info_of(set->part[PART_KEYS]).listed;
     if (!k || s->top <= k) return EXIT_DONE;
-    return cli_error("the state file '%s' keeps the %llu most frequent keys, so --top can be at "
-                     "most that",
-                     s->state, (unsigned long long)k);
+    return cli_error("%s keeps the %llu most frequent keys, so --top can be at most that",
+                     place(s, where), (unsigned long long)k);
 }
 
 static bool answers(const weir_sketch *sketch, uint32_t question) {
@@ -554,10 +563,12 @@ static bool answers(const weir_sketch *sketch, uint32_t question) {
 }
 
 /* Where it answers neither, the questions stay, and loading it says what is missing. */
-void count_set_usual(count_settings *s) {
-    weir_snapshot *snapshot;
+int count_set_usual(count_settings *s) {
+    weir_snapshot *snapshot = NULL;
     count_set set;
-    if (weir_snapshot_read(&snapshot, s->state, NULL) != WEIR_OK) return;
+    if (s->shelf && !count_shelf_exists(s->shelf)) return EXIT_DONE;
+    if (s->shelf && count_shelf_read(s->shelf, &snapshot) != EXIT_DONE) return EXIT_TROUBLE;
+    if (!s->shelf && weir_snapshot_read(&snapshot, s->state, NULL) != WEIR_OK) return EXIT_DONE;
     count_set_take(snapshot, &set, NULL);
     bool lists = answers(set.part[PART_KEYS], WEIR_CAN_TOP);
     bool distinct = answers(set.part[PART_DISTINCT], WEIR_CAN_DISTINCT);
@@ -567,6 +578,7 @@ void count_set_usual(count_settings *s) {
     if (!lists && distinct) s->top = 0;
     count_set_free(&set);
     weir_snapshot_free(snapshot);
+    return EXIT_DONE;
 }
 
 /* Saved with --group, and with the same: or without, now and then. */
@@ -588,31 +600,92 @@ static int check_group(const count_settings *s, const weir_snapshot *snapshot) {
     return code;
 }
 
-int count_set_load(count_set *set, const count_settings *s, count_totals *totals,
-                   count_groups *groups) {
-    weir_snapshot *snapshot;
-    weir_error err;
+/* The sketches of a snapshot, if they are what is asked for. */
+static int take_saved(count_set *set, const count_settings *s, weir_snapshot *snapshot,
+                      run_counts *counts) {
     size_t length;
-    char difference[512];
-    run_counts counts = {0};
+    char difference[512], where[512];
     memset(set, 0, sizeof *set);
-    if (weir_snapshot_read(&snapshot, s->state, &err) != WEIR_OK)
-        return cli_error("%s", err.message);
     count_set_take(snapshot, set, NULL);
     const char *note = weir_snapshot_note(snapshot, "run", &length);
     int code = EXIT_DONE;
     if (!count_set_any(set))
-        code = cli_error("'%s' holds no sketches that 'weir count' has made", s->state);
+        code = cli_error("'%s' holds no sketches that 'weir count' has made",
+                         s->at.url ? s->at.url : s->state);
     else if (note &&
-             !run_note_keys_fit(&s->from, note, length, &counts, difference, sizeof difference))
-        code = cli_error("the state file '%s' was made %s; use the same options or another state "
-                         "file",
-                         s->state, difference);
+             !run_note_keys_fit(&s->from, note, length, counts, difference, sizeof difference))
+        code = cli_error("%s was made %s; use the same options or %s", place(s, where), difference,
+                         another(s));
     if (code == EXIT_DONE) code = check_group(s, snapshot);
     if (code == EXIT_DONE) code = check_saved(s, set);
-    if (code == EXIT_DONE) code = check_room(s, set);
+    return code == EXIT_DONE ? check_room(s, set) : code;
+}
+
+int count_set_load(count_set *set, const count_settings *s, count_totals *totals,
+                   count_groups *groups) {
+    weir_snapshot *snapshot;
+    weir_error err;
+    run_counts counts = {0};
+    memset(set, 0, sizeof *set);
+    if (weir_snapshot_read(&snapshot, s->state, &err) != WEIR_OK)
+        return cli_error("%s", err.message);
+    int code = take_saved(set, s, snapshot, &counts);
     if (code == EXIT_DONE && groups) code = count_groups_take(groups, snapshot, count_set_any(set));
     *totals = (count_totals){counts.records, counts.missing, counts.bad, counts.unweighted};
     weir_snapshot_free(snapshot);
     return code;
+}
+
+/* --- on servers ------------------------------------------------------------------------- */
+
+int count_set_pull(count_set *set, const count_settings *s) {
+    weir_snapshot *snapshot;
+    run_counts counts = {0};
+    memset(set, 0, sizeof *set);
+    int code = count_shelf_read(s->shelf, &snapshot);
+    if (code != EXIT_DONE) return code;
+    code = take_saved(set, s, snapshot, &counts);
+    weir_snapshot_free(snapshot);
+    return code;
+}
+
+/* Those that cannot be added up are of no use there. */
+static int check_sums(const count_set *set) {
+    count_set twin;
+    weir_error err;
+    int code = count_set_like(&twin, set);
+    for (int i = 0; i < PARTS && code == EXIT_DONE; i++)
+        if (set->part[i] && weir_sketch_merge(twin.part[i], set->part[i], &err) != WEIR_OK)
+            code = cli_error("--at adds sketches up, and this one cannot be: %s", err.message);
+    count_set_free(&twin);
+    return code;
+}
+
+int count_set_offer(const count_set *set, const count_settings *s) {
+    const weir_sketch *sketches[PARTS];
+    const char *names[PARTS];
+    size_t count = 0, length;
+    const run_counts none = {0};
+    int code = check_sums(set);
+    if (code != EXIT_DONE) return code;
+    char *note = run_note_keys("count", &s->from, &none, &length);
+    if (!note) return cli_error("out of memory");
+    for (int i = 0; i < PARTS; i++) {
+        if (!set->part[i]) continue;
+        sketches[count] = set->part[i];
+        names[count++] = part_names[i];
+    }
+    code = count_shelf_make(s->shelf, sketches, names, count, note, length);
+    free(note);
+    return code;
+}
+
+int count_set_push(count_set *set, const count_settings *s) {
+    for (int i = 0; i < PARTS; i++) {
+        if (!set->part[i]) continue;
+        int code = count_shelf_push(s->shelf, part_names[i], set->part[i]);
+        if (code != EXIT_DONE) return code;
+        weir_sketch_clear(set->part[i]);
+    }
+    return EXIT_DONE;
 }

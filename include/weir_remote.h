@@ -35,6 +35,7 @@
 #define WEIR_REMOTE_H
 
 #include <weir.h>
+#include <weir_sketch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -185,6 +186,42 @@ typedef struct {
 } weir_remote_slice;
 WEIR_EXPERIMENTAL weir_status weir_remote_get_slice(weir_remote *remote, size_t i,
                                                     weir_remote_slice *slice, weir_error *err);
+
+/* --- sketches on servers ------------------------------------------------------------------------
+ *
+ * A shelf has sketches under one name. Each producer counts into sketches of its own, made by the
+ * specs of the shelf, and pushes them from time to time: the servers add them up. A push whose
+ * reply is lost is sent again and counts once. What was not pushed when a producer is killed is
+ * not counted. All fail with WEIR_ERR_IO (no server, or it refuses: the message says what to do),
+ * WEIR_ERR_MEMORY, and as said. */
+typedef struct weir_shelf weir_shelf;
+
+/* Reach the servers of an address, as for weir_remote_open(), of whose options those about
+ * passwords, certificates and times count, and stop. WEIR_ERR_SPEC: the address;
+ * WEIR_ERR_MISMATCH: something else is under that name. */
+WEIR_EXPERIMENTAL weir_status weir_shelf_open(weir_shelf **out, const char *url,
+                                              const weir_remote_options *options, weir_error *err);
+WEIR_EXPERIMENTAL void weir_shelf_close(weir_shelf *shelf); /* NULL is allowed */
+
+/* What is there: name and full spec of each sketch, and the note of whoever made them. None:
+ * nobody has. */
+WEIR_EXPERIMENTAL size_t weir_shelf_count(const weir_shelf *shelf);
+WEIR_EXPERIMENTAL bool weir_shelf_get(const weir_shelf *shelf, size_t i, const char **name,
+                                      const char **spec);
+WEIR_EXPERIMENTAL const void *weir_shelf_note(const weir_shelf *shelf, size_t *length);
+
+/* Say what the sketches are to be, unless somebody has: then what is there counts. Names have up
+ * to 31 bytes without blanks. WEIR_ERR_RANGE: more than 64, or a name that is too long. */
+WEIR_EXPERIMENTAL weir_status weir_shelf_begin(weir_shelf *shelf,
+                                               const weir_sketch *const *sketches,
+                                               const char *const *names, size_t count,
+                                               const void *note, size_t length, weir_error *err);
+
+/* Add a sketch to the one of that name; and fetch the sum (*out is NULL if nothing was pushed). */
+WEIR_EXPERIMENTAL weir_status weir_shelf_push(weir_shelf *shelf, const char *name,
+                                              const weir_sketch *sketch, weir_error *err);
+WEIR_EXPERIMENTAL weir_status weir_shelf_pull(weir_shelf *shelf, const char *name,
+                                              weir_sketch **out, weir_error *err);
 
 #ifdef __cplusplus
 }

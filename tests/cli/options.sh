@@ -94,7 +94,7 @@ for o in "dedup --output" "dedup --state" "count --state" "count --plot" "count 
 done
 trouble no-name-folder "pairs: --tmp cannot be ''; it is the name of a folder" pairs --tmp '' in
 trouble save-every-alone "dedup: --save-every goes with --state FILE or --metrics FILE" dedup --save-every 1s in
-trouble save-every-alone-count "count: --save-every goes with --state FILE or --metrics FILE" count --save-every 1s in
+trouble save-every-alone-count "count: --save-every goes with --state FILE, --at URL or --metrics FILE" count --save-every 1s in
 trouble short-save-every "dedup: --save-every cannot be '10us'; it is at least 1ms" dedup --save-every 10us in
 trouble_like bad-format "dedup: *'csvv'*csv*" dedup --format csvv in
 trouble bad-audit "dedup: --audit cannot be '1/100'; N is a power of two, such as 64 or 128" dedup --audit=1/100 in

@@ -5,17 +5,18 @@
  *            picks a group at random and sets its k bits; how many of its groups are
  *            set tells, as with collecting coupons, how often it came. Since that
  *            ends at about l ln l, there are r such filters, filter i taking an
- *            occurrence with chance 4^-i, and the finest that is not nearly full of the
- *            key is read.
+ *            occurrence with chance 4^-i. The estimate is the count under which what all of
+ *            them show is likeliest.
  * Parameters memory=, l = groups (32), k (3), r = 10 resolutions
- * Error      both ways; relative deviation of the one that is read about
- *            sqrt(e^x - 1 - x)/x / sqrt(l), x = occurrences in it / l, and the sampling;
- *            much worse than countmin at equal memory.
+ * Error      both ways; the interval is that of counts whose log-likelihood is near the
+ *            greatest. A filter that other keys fill tells little: where filters up to i are
+ *            full, keys are told apart by samples of one in 4^i, and one that came 3 times may
+ *            read as 200 (with an interval from 0). Much worse than countmin at equal memory.
  * Cost       1.33 groups of k bits per occurrence
  * Layout     r bitmaps, one after the other
- * Source     Kumar, Xu, Wang 2004; thesis 2.1.1. Read by inverting the mean number
- *            of groups that are set, false positives of the bitmap's fill taken
- *            off, in place of their tables of likelihoods.
+ * Source     Kumar, Xu, Wang 2004; thesis 2.1.1. They read one filter, the finest that is not
+ *            nearly full of the key, by a table of likelihoods. What the others show halves the
+ *            error where memory is short, so all are read together, by the formula.
  */
 #include <math.h>
 
@@ -27,7 +28,11 @@ enum { OPT_GROUPS = WEIR__SK_OWN, OPT_K };
 enum { RESOLUTIONS = 10 };
 #define WEIGHT_MOST 1000000 /* of one update */
 #define STANDARD_MEMORY ((uint64_t)1 << 20)
-#define ENOUGH 0.8 /* share of the groups up to which a resolution is read */
+/* How far the log of the likelihood may be below its greatest within the interval. 4.5 are three
+ * deviations of independent filters; these sample each other's samples, by which deviations are up
+ * to 1.38 times as large (tests/model/test_samples.c). */
+#define LEVEL 8.5
+#define DEVIATIONS 3 /* that the interval then reaches to either side */
 
 typedef struct {
     weir_sketch base;
@@ -105,23 +110,70 @@ static double set_by_chance(const spacecode_sketch *c, unsigned resolution) {
     return pow((double)weir__bits_set(bits, c->bits / 8) / (double)c->bits, c->k);
 }
 
+/* What each resolution shows of a key. */
+typedef struct {
+    double groups;
+    double set[RESOLUTIONS];   /* of its groups, how many are */
+    double spare[RESOLUTIONS]; /* the chance that others leave one alone */
+} reading;
+
+/* The log of the chance to see this of a key that came n times, but for what does not depend on
+ * n: in resolution i a group is left alone with a chance of spare e^(-n / (4^i l)). */
+static double likelihood(const reading *r, double n) {
+    double sum = 0;
+    for (unsigned i = 0; i < RESOLUTIONS; i++) {
+        double alone = r->spare[i] * exp(-n / (exp2(2.0 * i) * r->groups));
+        if (r->set[i] > 0) sum += r->set[i] * log(fmax(1 - alone, 1e-300));
+        if (r->set[i] < r->groups) sum += (r->groups - r->set[i]) * log(fmax(alone, 1e-300));
+    }
+    return sum;
+}
+
+/* Its derivative: above 0 while n is too small. It falls to below 0 once. */
+static double slope(const reading *r, double n) {
+    double sum = 0;
+    for (unsigned i = 0; i < RESOLUTIONS; i++) {
+        double rate = 1 / (exp2(2.0 * i) * r->groups), alone = r->spare[i] * exp(-n * rate);
+        sum += rate * (r->set[i] * alone / fmax(1 - alone, 1e-300) - (r->groups - r->set[i]));
+    }
+    return sum;
+}
+
+/* Where a function that is above 0 at `low` and below it at `high` is 0: steps halve the ratio
+ * while that is large, then the difference. */
+static double root(double low, double high, double (*above)(const reading *, double, double),
+                   const reading *r, double level) {
+    for (int i = 0; i < 60; i++) {
+        double middle = high > 4 * low + 1 ? sqrt((low + 0.1) * (high + 0.1)) : (low + high) / 2;
+        if (above(r, middle, level) > 0) low = middle;
+        else high = middle;
+    }
+    return (low + high) / 2;
+}
+
+static double rises(const reading *r, double n, double level) { return slope(r, n) - level; }
+static double is_unlikely(const reading *r, double n, double level) {
+    return level - likelihood(r, n);
+}
+static double is_likely(const reading *r, double n, double level) {
+    return likelihood(r, n) - level;
+}
+
 static weir_status estimate(weir_sketch *s, uint64_t hash, weir_estimator by, weir_estimate *out,
                             weir_error *err) {
     const spacecode_sketch *c = (const spacecode_sketch *)s;
-    double l = c->groups, missing = 1, chance = 0;
-    unsigned i = 0;
+    reading r = {.groups = c->groups};
+    double most = exp2(2.0 * RESOLUTIONS) * c->groups;
     (void)by, (void)err;
-    for (; i < RESOLUTIONS; i++) {
-        missing = 1 - groups_set(c, hash, i) / l;
-        chance = set_by_chance(c, i);
-        if (missing >= 1 - ENOUGH && chance < 0.9) break;
+    for (unsigned i = 0; i < RESOLUTIONS; i++) {
+        r.set[i] = groups_set(c, hash, i);
+        r.spare[i] = 1 - fmin(set_by_chance(c, i), 1 - 1e-9);
     }
-    if (i == RESOLUTIONS) i--, missing = fmax(missing, 0.5 / l), chance = fmin(chance, 0.9);
-    double x = -log(fmin(1, missing / (1 - chance))); /* occurrences in it, by group */
-    double one_in = exp2(2.0 * i), value = one_in * l * x;
-    double deviation =
-        one_in * sqrt(l * (exp(x) / (1 - chance) - 1 - x) + l * x * (1 - 1 / one_in));
-    *out = (weir_estimate){value, fmax(0, value - 3 * deviation), value + 3 * deviation, deviation};
+    double value = rises(&r, 0, 0) > 0 ? root(0, most, rises, &r, 0) : 0;
+    double level = likelihood(&r, value) - LEVEL;
+    double low = is_unlikely(&r, 0, level) > 0 ? root(0, value, is_unlikely, &r, level) : 0;
+    double high = root(value, most, is_likely, &r, level);
+    *out = (weir_estimate){value, low, high, (high - low) / 2 / DEVIATIONS};
     return WEIR_OK;
 }
 

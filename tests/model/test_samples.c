@@ -128,6 +128,32 @@ static void spacecode_counts(void **state) {
     }
 }
 
+/* Where other keys fill the finest bitmaps a rare key may read as a few hundred; the interval
+ * says so, and holds the truth of nearly all keys, rare and frequent. */
+static void spacecode_intervals_hold(void **state) {
+    (void)state;
+    double outside[3] = {0}, n[3] = {0}, rare_off = 0;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        weir_sketch *s = make_seeded("spacecode:memory=16K", seed);
+        for (uint64_t i = 0; i < 4000; i++) add_number(s, i, (int64_t)(20000 / (i + 1)) + 1);
+        for (uint64_t i = 0; i < 4000; i++) {
+            double truth = (double)(20000 / (i + 1)) + 1;
+            unsigned kind = truth < 20 ? 0 : truth < 300 ? 1 : 2;
+            weir_estimate e = estimate_of(s, i, WEIR_BY_AUTO);
+            assert_true(e.low <= e.value && e.value <= e.high && !signbit(e.value));
+            outside[kind] += truth < e.low || truth > e.high;
+            n[kind]++;
+            if (kind == 0) rare_off = fmax(rare_off, e.value - truth);
+        }
+        weir_sketch_free(s);
+    }
+    printf("# rare keys read as up to %.0f too many; outside of their intervals %.2f%%, of more "
+           "frequent ones %.2f%%, of the most frequent %.2f%%\n",
+           rare_off, 100 * outside[0] / n[0], 100 * outside[1] / n[1], 100 * outside[2] / n[2]);
+    assert_true(rare_off > 200);
+    for (unsigned kind = 0; kind < 3; kind++) assert_true(outside[kind] <= 0.01 * n[kind]);
+}
+
 /* A weight is taken one by one; what is refused changes nothing. */
 static void spacecode_refuses_what_takes_ages(void **state) {
     (void)state;
@@ -142,9 +168,11 @@ static void spacecode_refuses_what_takes_ages(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reservoirs_are_fair), cmocka_unit_test(long_keys_are_cut),
-        cmocka_unit_test(spectral_counts), cmocka_unit_test(spacecode_counts),
-        cmocka_unit_test(spacecode_refuses_what_takes_ages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reservoirs_are_fair),
+                                       cmocka_unit_test(long_keys_are_cut),
+                                       cmocka_unit_test(spectral_counts),
+                                       cmocka_unit_test(spacecode_counts),
+                                       cmocka_unit_test(spacecode_intervals_hold),
+                                       cmocka_unit_test(spacecode_refuses_what_takes_ages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@
 #include "report.h"
 #include "run_note.h"
 #include "state_lock.h"
+#include "values.h"
 #include "weir.h"
 #include "weir_pairs.h"
 
@@ -370,7 +371,7 @@ static int run_merge(int argc, char **argv) {
     for (int id; (id = opt_next(&parser)) != OPT_END;) {
         if (id == OPT_WRONG) return EXIT_TROUBLE;
         if (id < 0) return opt_show_help(&cmd_merge, id);
-        if (id == MERGE_OUTPUT) output = parser.value;
+        if (id == MERGE_OUTPUT) output = value_path(parser.value);
         if (id == MERGE_QUIET) cli_be_quiet();
         if (at_option(&at, id, parser.value) != EXIT_DONE) return EXIT_TROUBLE;
     }

@@ -365,7 +365,7 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         s->folder = value;
         return value_folder("--tmp", value);
     case P_SAVE:
-        s->save = value;
+        s->save = value_path(value);
         break;
     case P_PLOT:
         s->plot = value;

@@ -298,7 +298,7 @@ static double exponent_of(double n, double squares) {
         if (power_sum(n, 2 * z) / (sum * sum) < squares) low = z;
         else high = z;
     }
-    return (low + high) / 2;
+    return low > 0 ? (low + high) / 2 : 0;
 }
 
 /* In the summary that is printed when nothing is asked for. */

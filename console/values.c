@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,6 +80,8 @@ int value_folder(const char *flag, const char *path) {
                      path, strerror(errno));
 }
 
+enum { LINKS = 40 }; /* links that are followed, as Linux does */
+
 /* Where a link leads: *path becomes its target. false if it is no link. */
 static bool follow(char path[PATH_MAX]) {
     char target[PATH_MAX], whole[2 * PATH_MAX];
@@ -100,10 +103,34 @@ const char *value_path(const char *path) {
         !stat(path, &there) || errno != ENOENT)
         return path;
     strcpy(at, path);
-    for (int links = 0; links < 40 && follow(at); links++) {
+    for (int links = 0; links < LINKS && follow(at); links++) {
     }
     const char *lasting = strdup(at);
     return lasting ? lasting : path;
+}
+
+/* As value_descriptor(), links apart. */
+static int descriptor_named(const char *path) {
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    char *end;
+    if (!strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
+    if (!strcmp(path, "/dev/stderr")) return STDERR_FILENO;
+    for (size_t i = 0; i < 2; i++) {
+        size_t length = strlen(folders[i]);
+        if (strncmp(path, folders[i], length) != 0 || !path[length]) continue;
+        long fd = strtol(path + length, &end, 10);
+        if (!*end && fd >= 0 && fd < INT_MAX) return (int)fd;
+    }
+    return -1;
+}
+
+int value_descriptor(const char *path) {
+    char at[PATH_MAX];
+    if (strlen(path) >= sizeof at) return -1;
+    strcpy(at, path);
+    int fd = descriptor_named(at);
+    for (int links = 0; fd < 0 && links < LINKS && follow(at); links++) fd = descriptor_named(at);
+    return fd;
 }
 
 int value_choice(const char *names, const char *value) {

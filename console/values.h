@@ -28,6 +28,11 @@ int value_folder(const char *flag, const char *path);
  * other name as it is. */
 const char *value_path(const char *path);
 
+/* The open descriptor that a path names, itself or by links: /dev/stdout, /dev/fd/3; -1: none. The
+ * file that it leads to is written into and never replaced: whoever opened it would not see
+ * another in its place. */
+int value_descriptor(const char *path);
+
 /* Place of a word in "a|b|c"; the parser has checked that it is there. */
 int value_choice(const char *names, const char *value);
 

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "values.h"
 
 #define MARK ".weir-" /* between the name of the output and six letters of chance */
 
@@ -118,33 +119,19 @@ static int make_temporary(run_output *output) {
     return code;
 }
 
-/* The open descriptor that a path names: /dev/stdout, /dev/fd/3; -1: none. What it leads to is
- * written into, also if it is a file: whoever opened it would not see another in its place. */
-static int named_descriptor(const char *path) {
-    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
-    char *end;
-    if (!strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
-    if (!strcmp(path, "/dev/stderr")) return STDERR_FILENO;
-    for (size_t i = 0; i < 2; i++) {
-        size_t length = strlen(folders[i]);
-        if (strncmp(path, folders[i], length) != 0 || !path[length]) continue;
-        long fd = strtol(path + length, &end, 10);
-        if (!*end && fd >= 0 && fd < INT_MAX) return (int)fd;
-    }
-    return -1;
-}
-
 bool run_output_is_file(const char *path) {
     struct stat now;
-    return path && named_descriptor(path) < 0 && (stat(path, &now) || S_ISREG(now.st_mode));
+    return path && value_descriptor(path) < 0 && (stat(path, &now) || S_ISREG(now.st_mode));
 }
 
 /* True if `path` is, or would become, a regular file of its own. */
 static int classify(const char *path, bool *regular) {
     struct stat now;
-    *regular = named_descriptor(path) < 0;
+    *regular = value_descriptor(path) < 0;
     if (!*regular) return EXIT_DONE;
-    if (stat(path, &now)) return EXIT_DONE;
+    if (stat(path, &now))
+        return errno == ENOENT ? EXIT_DONE
+                               : cli_error("cannot create '%s': %s", path, strerror(errno));
     if (S_ISDIR(now.st_mode)) return cli_error("cannot write to '%s': it is a directory", path);
     *regular = S_ISREG(now.st_mode);
     return EXIT_DONE;
@@ -154,8 +141,8 @@ static int classify(const char *path, bool *regular) {
  * does not, but a run that is to be resumed would then read its own output. */
 static int check_inputs(const dedup_settings *settings) {
     struct stat out, in;
-    bool to_file = settings->output && named_descriptor(settings->output) < 0;
-    int fd = settings->output ? named_descriptor(settings->output) : STDOUT_FILENO;
+    bool to_file = settings->output && value_descriptor(settings->output) < 0;
+    int fd = settings->output ? value_descriptor(settings->output) : STDOUT_FILENO;
     if (to_file ? stat(settings->output, &out) : fstat(fd, &out)) return EXIT_DONE;
     if (!S_ISREG(out.st_mode) || (to_file && !settings->state)) return EXIT_DONE;
     for (size_t i = 0; i < settings->from.file_count; i++) {
@@ -179,7 +166,7 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
     int code = check_inputs(settings);
     if (code == EXIT_DONE && settings->output) code = classify(settings->output, &regular);
     if (code != EXIT_DONE) return code;
-    int fd = settings->output ? named_descriptor(settings->output) : STDOUT_FILENO;
+    int fd = settings->output ? value_descriptor(settings->output) : STDOUT_FILENO;
     options.path = fd < 0 ? settings->output : NULL;
     if (fd >= 0) options.fd = fd;
     if (regular && !(output->path = resolve(settings->output))) return cli_error("out of memory");

@@ -2,13 +2,16 @@
  *
  * The file is written without a name (O_TMPFILE) where the file system can,
  * else under a name beside it; flushed; and then renamed over the old one. A
- * crash before the rename leaves the old file and, without a name, no rubbish.
+ * crash before the rename leaves the old file; what it leaves beside it, if anything, is
+ * removed by the next save. A save holds a lock on its file, which ends with the process.
  * Cells go from the object's memory straight to the sink: no copy. A file is one sink, a
  * function of the caller another. Stretches of
  * zeros are written as their length, so a filter that is mostly empty makes a
  * small file.
  */
 #include <assert.h>
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -16,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -199,12 +203,38 @@ static bool write_fd(void *context, const void *bytes, size_t length) {
     return true;
 }
 
+/* NAME.PID.new */
+static bool is_left(const char *entry, const char *name) {
+    size_t length = strlen(name), digits = 0;
+    if (strncmp(entry, name, length) != 0 || entry[length] != '.') return false;
+    entry += length + 1;
+    while (isdigit((unsigned char)entry[digits])) digits++;
+    return digits && !strcmp(entry + digits, ".new");
+}
+
+/* Remove the files of saves to this target that were killed: those that nobody has locked. */
+static void remove_left(pending_file *f) {
+    const char *slash = strrchr(f->target, '/'), *name = slash ? slash + 1 : f->target;
+    DIR *entries = opendir(f->folder);
+    for (struct dirent *e; entries && (e = readdir(entries));) {
+        if (!is_left(e->d_name, name)) continue;
+        int fd = openat(dirfd(entries), e->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+        if (fd < 0) continue;
+        if (!flock(fd, LOCK_EX | LOCK_NB)) unlinkat(dirfd(entries), e->d_name, 0);
+        close(fd);
+    }
+    if (entries) closedir(entries);
+}
+
 static weir_status begin_file(pending_file *f, const char *path, weir_error *err) {
     if (strlen(path) >= PATH_MAX - 32) {
         errno = ENAMETOOLONG;
         return io_failure("write", path, err);
     }
-    if (!realpath(path, f->target)) strcpy(f->target, path);
+    if (!realpath(path, f->target)) {
+        if (errno != ENOENT) return io_failure("write", path, err);
+        strcpy(f->target, path);
+    }
     struct stat st;
     f->replaces = stat(f->target, &st) == 0;
     f->mode = f->replaces ? st.st_mode & 0777 : 0;
@@ -216,13 +246,16 @@ static weir_status begin_file(pending_file *f, const char *path, weir_error *err
     strcpy(f->folder, dirname(copy));
     snprintf(f->beside, sizeof f->beside, "%s.%ld.new", f->target, (long)getpid());
     f->named = false;
+    remove_left(f);
     mode_t open_with = f->replaces ? 0600 : 0666; /* the system takes the umask off */
     f->fd = open(f->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, open_with);
     if (f->fd < 0) {
         f->fd = open(f->beside, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, open_with);
         f->named = f->fd >= 0;
     }
-    return f->fd < 0 ? io_failure("write", path, err) : WEIR_OK;
+    if (f->fd < 0) return io_failure("write", path, err);
+    flock(f->fd, LOCK_EX | LOCK_NB);
+    return WEIR_OK;
 }
 
 static void flush_folder(const char *folder) {

@@ -347,6 +347,8 @@ run count $s --top 10 --memory 16K flat
 is flat 1 "$(grep -c '^nothing stands out' out)"
 run count $s --csv --above 1% in
 awk -F, 'NR > 1 { for (i = 3; i <= 5; i++) if ($i != int($i)) exit 1 }' out && ok whole-bounds || no whole-bounds "$(cat out)"
+printf '1\n2\n1\n3\n2\n' >even; run count $s --csv even
+is skew-none 'skew,,0,0,0,,,' "$(tail -1 out)"
 seq 100 >hundred
 run count --seed 1 --csv --memory 128 --query a1 --query a2 hundred
 is no-minus-zero 'query,a1,0,0,7,0 query,a2,0,0,11,0' "$(tail -n +2 out | cut -d, -f1-6 | paste -sd ' ')"

@@ -17,6 +17,38 @@ mkfifo pipe; "$WEIR" dedup $m <pipe >live & pid=$!
 exec 9<>pipe; printf 'x\n' >&9; for _ in {1..60}; do [[ -s live ]] && break; sleep 0.05; done
 is live-output x "$(cat live)"; exec 9>&-; wait $pid
 
+# links that lead nowhere yet are followed by all that writes a file; those that lead in a circle are refused
+mkdir far; run count --seed 1 --state one.weir in; cp one.weir two.weir
+follows() { # CASE ARGS...: --, a link to a file that is not there, and then it is
+  ln -s "far/$1" "link-$1"; run "${@:2}"
+  is "follows-$1" "0 yes yes" "$rc $([[ -L link-$1 ]] && echo yes) $([[ -s far/$1 ]] && echo yes)"
+}
+follows output dedup $m -o link-output in
+follows state dedup $m --state link-state in
+follows count count --state link-count in
+follows metrics dedup $m --metrics link-metrics in
+follows merged merge -o link-merged one.weir two.weir
+follows saved pairs self --text . --save link-saved in
+ln -s round-a round-b; ln -s round-b round-a; many="Too many levels of symbolic links"
+trouble circle-output "dedup: cannot create 'round-a': $many" dedup $m -o round-a in
+trouble circle-state "dedup: cannot open 'round-a': $many" dedup $m --state round-a in
+trouble circle-merged "merge: cannot write 'round-a': $many" merge -o round-a one.weir two.weir
+trouble circle-metrics "dedup: cannot write the metrics to 'round-a': $many" dedup $m --metrics round-a in
+
+# what is open is written into, whatever names it
+ln -s /dev/stdout log; "$WEIR" dedup $m -o log in >open; is link-to-stdout $'a\nb' "$(cat open)"
+[[ -L log ]] && ok link-to-stdout-kept || no link-to-stdout-kept "it was replaced"
+ln -s /dev/fd/5 numbers; "$WEIR" dedup $m -q --metrics numbers in 5>open >/dev/null
+is metrics-descriptor 'weir_records_total 3' "$(grep '^weir_records_total' open | tail -1)"
+is metrics-descriptor-kept "/dev/fd/5" "$(readlink numbers)"
+timeout 60 cat fifo >got & run dedup $m --metrics fifo in; wait; is metrics-fifo 'weir_records_total 3' "$(grep '^weir_records_total' got | tail -1)"
+[[ -p fifo ]] && ok metrics-fifo-kept || no metrics-fifo-kept "it was replaced"
+
+# what a killed save left is removed by the next, unless it is under way
+touch one.weir.11.new one.weir.12.new one.weir.x.new two.weir.11.new
+exec 9<one.weir.12.new; flock 9; run count --seed 1 --state one.weir in
+is left-by-save 'one.weir.12.new one.weir.x.new two.weir.11.new' "$(ls | grep 'new$' | grep weir | xargs)"; exec 9<&-
+
 # a file that may not grow is told, not died of: the output, a state, what was chosen
 seq 1 100000 >many
 (ulimit -f 100; TMPDIR=. "$WEIR" dedup $m -o limited many 2>err; echo $? >code)

@@ -59,9 +59,14 @@ static void watch_copy(RedisModuleCtx *ctx, void *data) {
     RedisModule_Free(watch);
 }
 
-static bool begin_watch(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value) {
+/* False: no memory, the copy is gone and the reply is given. */
+static bool begin_watch(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value) {
     copy_watch *watch = RedisModule_TryAlloc(sizeof *watch);
-    if (!watch) return false;
+    if (!watch) {
+        buffer_free(&value->copy);
+        reply_no_memory(ctx);
+        return false;
+    }
     *watch = (copy_watch){key, RedisModule_GetSelectedDb(ctx), value->epoch};
     RedisModule_RetainString(NULL, key);
     RedisModule_CreateTimer(ctx, PATIENCE, watch_copy, watch);
@@ -100,11 +105,7 @@ bool export_chunk(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value
         return false;
     }
     if (!cursor && !make_copy(ctx, value)) return false;
-    if (!cursor && value->copy.length > most && !begin_watch(ctx, key, value)) {
-        buffer_free(&value->copy);
-        reply_no_memory(ctx);
-        return false;
-    }
+    if (!cursor && value->copy.length > most && !begin_watch(ctx, key, value)) return false;
     reply_chunk(ctx, value, offset, most);
     return true;
 }
@@ -148,65 +149,78 @@ COMMAND(cmd_export) {
 /* --- WEIR.IMPORT
  * ------------------------------------------------------------------------------------ */
 
-/* The import at a key, which must stand at the cursor. NULL: the reply is given. */
-weir_value *import_at(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t cursor,
-                      key_handle *handle) {
-    key_state state = key_open(ctx, name, VALUE_FILTER | VALUE_SKETCH | VALUE_IMPORT,
-                               REDISMODULE_READ | REDISMODULE_WRITE, handle);
-    if (state == KEY_REFUSED) return NULL;
-    weir_value *value = handle->value;
+/* May a chunk for this cursor go to what is at the key? False: the reply is given. */
+static bool fits_import(RedisModuleCtx *ctx, const weir_value *value, uint64_t cursor) {
     if (value && value->kind != VALUE_IMPORT) {
         reply_error(ctx, "ERR key exists: delete it before an import");
-    } else if (value && cursor == 0) {
-        buffer_free(&value->import); /* from the beginning again */
-        return value;
-    } else if (value && cursor == value->import.length) {
-        return value;
-    } else if (value || cursor) {
+    } else if (cursor && (!value || cursor != value->import.length)) {
         reply_error(ctx, "ERR the import of this key stands at %zu; go on from there or from 0",
                     value ? value->import.length : 0);
     } else {
-        value = value_new_import();
-        if (value) key_set(handle, value);
-        else reply_no_memory(ctx);
-        return value;
+        return true;
     }
-    return NULL;
+    return false;
 }
 
-static void drop_import(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle) {
-    RedisModule_DeleteKey(handle->key);
-    RedisModule_Replicate(ctx, "DEL", "s", name);
+/* The first chunk begins an import, or one that is there anew. NULL: no memory. */
+static weir_value *begin_import(key_handle *handle, const char *bytes, size_t length) {
+    value_buffer first = {0};
+    weir_value *value = handle->value ? handle->value : value_new_import();
+    if (!value || !buffer_append(&first, bytes, length)) {
+        if (!handle->value) value_free(value);
+        return NULL;
+    }
+    buffer_free(&value->import);
+    value->import = first;
+    if (!handle->value) key_set(handle, value);
+    return value;
 }
 
-/* All chunks are there: the import becomes what they say. NULL: the reply is given, and the key is
- * gone. */
+weir_value *import_chunk(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t cursor,
+                         const RedisModuleString *chunk, key_handle *handle) {
+    size_t length;
+    const char *bytes = text_of(chunk, &length);
+    key_state state = key_open(ctx, name, VALUE_FILTER | VALUE_SKETCH | VALUE_IMPORT,
+                               REDISMODULE_READ | REDISMODULE_WRITE, handle);
+    if (state == KEY_REFUSED || !fits_import(ctx, handle->value, cursor)) return NULL;
+    weir_value *value = NULL;
+    if (length <= memory_left(ctx)) {
+        if (!cursor) value = begin_import(handle, bytes, length);
+        else if (buffer_append(&handle->value->import, bytes, length)) value = handle->value;
+    }
+    if (!value) reply_no_memory(ctx);
+    return value;
+}
+
+/* Where there is no memory the last chunk can be sent once more; from damaged chunks nothing comes.
+ */
+static void fail_import(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle,
+                        size_t last, const weir_error *err) {
+    value_buffer *b = &handle->value->import;
+    reply_failure(ctx, err);
+    if (err->code == WEIR_ERR_MEMORY && b->length > last) b->length -= last;
+    else key_drop(ctx, name, handle);
+}
+
 weir_value *import_end(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle,
-                       unsigned kinds) {
+                       const RedisModuleString *chunk, unsigned kinds) {
     weir_value *value;
     weir_error err = {0};
+    size_t last;
     const value_buffer *b = &handle->value->import;
+    text_of(chunk, &last);
     if (value_load_bytes(&value, b->bytes, b->length, kinds, memory_left(ctx), &err) != WEIR_OK) {
-        reply_failure(ctx, &err);
-        drop_import(ctx, name, handle);
+        fail_import(ctx, name, handle, last, &err);
         return NULL;
     }
     key_set(handle, value); /* which frees the import */
     return value;
 }
 
-bool import_chunk(RedisModuleCtx *ctx, weir_value *import, const RedisModuleString *chunk) {
-    size_t length;
-    const char *bytes = text_of(chunk, &length);
-    if (length <= memory_left(ctx) && buffer_append(&import->import, bytes, length)) return true;
-    reply_no_memory(ctx);
-    return false;
-}
-
 static void import_last(RedisModuleCtx *ctx, RedisModuleString **argv, key_handle *handle,
                         bool has_epoch, uint64_t epoch) {
     char text[EPOCH_SIZE];
-    weir_value *value = import_end(ctx, argv[1], handle, VALUE_FILTER | VALUE_SKETCH);
+    weir_value *value = import_end(ctx, argv[1], handle, argv[3], VALUE_FILTER | VALUE_SKETCH);
     if (!value) return;
     if (has_epoch) value->epoch = epoch;
     if (!value->epoch) value->epoch = value_draw_epoch();
@@ -229,14 +243,12 @@ COMMAND(cmd_import) {
     if (args.at < argc) return reply_unknown_word(&args);
     if (given && !hex_of(given, &epoch))
         return reply_error(ctx, "ERR EPOCH must be up to 16 hexadecimal digits");
-    weir_value *value = import_at(ctx, argv[1], cursor, &handle);
-    if (value && import_chunk(ctx, value, argv[3])) {
-        if (last) {
-            import_last(ctx, argv, &handle, given != NULL, epoch);
-        } else {
-            reply_whole(ctx, value->import.length);
-            RedisModule_ReplicateVerbatim(ctx);
-        }
+    const weir_value *value = import_chunk(ctx, argv[1], cursor, argv[3], &handle);
+    if (value && last) {
+        import_last(ctx, argv, &handle, given != NULL, epoch);
+    } else if (value) {
+        reply_whole(ctx, value->import.length);
+        RedisModule_ReplicateVerbatim(ctx);
     }
     key_close(&handle);
     return REDISMODULE_OK;

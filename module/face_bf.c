@@ -158,14 +158,14 @@ static void reply_one(RedisModuleCtx *ctx, const key_batch *batch) {
     else RedisModule_ReplyWithBool(ctx, batch_is_new(batch, 0));
 }
 
-static void add_items(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
+/* False: no memory, nothing was added and the reply is given. */
+static bool add_items(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
                       key_source *source, batch_reply_fn *reply) {
     key_batch batch;
     const batch_task task = {.offer = true, .bounded = true, .reply = reply};
     source_said_time(source, value);
-    if (large_begin(ctx, key, value, source, &task) ||
-        !batch_take(ctx, &batch, value->filter, source))
-        return;
+    if (large_begin(ctx, key, value, source, &task)) return true;
+    if (!batch_take(ctx, &batch, value->filter, source)) return false;
     batch_run(&batch, value->filter, true, value_room(value));
     reply(ctx, &batch);
     if (batch.count) {
@@ -173,6 +173,7 @@ static void add_items(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *v
         key_changed(ctx, key, "weir.add");
     }
     batch_free(&batch);
+    return true;
 }
 
 static int insert(RedisModuleCtx *ctx, RedisModuleString *name, key_source items,
@@ -183,7 +184,8 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, key_source items
     weir_value *value = handle.value;
     if (state == KEY_ABSENT && o->create) value = make(ctx, name, &handle, o);
     else if (state == KEY_ABSENT) reply_error(ctx, "ERR not found");
-    if (value) add_items(ctx, name, value, &items, reply);
+    if (value && !add_items(ctx, name, value, &items, reply) && state == KEY_ABSENT)
+        key_drop(ctx, name, &handle); /* what was made for it */
     key_close(&handle);
     return REDISMODULE_OK;
 }
@@ -363,7 +365,7 @@ COMMAND(bf_scandump) {
 static void load_last(RedisModuleCtx *ctx, RedisModuleString **argv, key_handle *handle,
                       uint64_t begin) {
     char epoch[EPOCH_SIZE];
-    weir_value *value = import_end(ctx, argv[1], handle, VALUE_FILTER);
+    weir_value *value = import_end(ctx, argv[1], handle, argv[3], VALUE_FILTER);
     if (!value) return;
     value->epoch = value_draw_epoch();
     snprintf(epoch, sizeof epoch, "%016" PRIx64, value->epoch);
@@ -372,17 +374,17 @@ static void load_last(RedisModuleCtx *ctx, RedisModuleString **argv, key_handle 
     RedisModule_ReplyWithSimpleString(ctx, "OK");
 }
 
-/* A filter that is there gives way to the first chunk. */
-static bool make_way(RedisModuleCtx *ctx, RedisModuleString *name) {
+/* Is there a filter that gives way to the first chunk? False: the reply is given. */
+static bool make_way(RedisModuleCtx *ctx, RedisModuleString *name, size_t length) {
     key_handle handle;
     key_state state = key_open(ctx, name, VALUE_FILTER | VALUE_IMPORT,
                                REDISMODULE_READ | REDISMODULE_WRITE, &handle);
-    if (state == KEY_FOUND && handle.value->kind == VALUE_FILTER) {
-        RedisModule_DeleteKey(handle.key);
-        RedisModule_Replicate(ctx, "DEL", "s", name);
-    }
+    bool room = length <= memory_left(ctx);
+    if (state != KEY_REFUSED && !room) reply_no_memory(ctx);
+    if (state == KEY_FOUND && room && handle.value->kind == VALUE_FILTER)
+        key_drop(ctx, name, &handle);
     key_close(&handle);
-    return state != KEY_REFUSED;
+    return state != KEY_REFUSED && room;
 }
 
 COMMAND(bf_loadchunk) {
@@ -396,16 +398,14 @@ COMMAND(bf_loadchunk) {
     bool last = iterator & DUMP_LAST;
     uint64_t end = iterator & DUMP_MASK & ~DUMP_LAST;
     if (end < length) return reply_error(ctx, "ERR received bad data");
-    if (end == length && !make_way(ctx, argv[1])) return REDISMODULE_OK;
-    weir_value *import = import_at(ctx, argv[1], end - length, &handle);
-    if (import && import_chunk(ctx, import, argv[3])) {
-        if (last) {
-            load_last(ctx, argv, &handle, end - length);
-        } else {
-            RedisModule_Replicate(ctx, "WEIR.IMPORT", "sls", argv[1], (long long)(end - length),
-                                  argv[3]);
-            RedisModule_ReplyWithSimpleString(ctx, "OK");
-        }
+    if (end == length && !make_way(ctx, argv[1], length)) return REDISMODULE_OK;
+    const weir_value *import = import_chunk(ctx, argv[1], end - length, argv[3], &handle);
+    if (import && last) {
+        load_last(ctx, argv, &handle, end - length);
+    } else if (import) {
+        RedisModule_Replicate(ctx, "WEIR.IMPORT", "sls", argv[1], (long long)(end - length),
+                              argv[3]);
+        RedisModule_ReplyWithSimpleString(ctx, "OK");
     }
     key_close(&handle);
     return REDISMODULE_OK;

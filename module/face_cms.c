@@ -157,6 +157,13 @@ static bool same_size(const weir_value *a, const weir_value *b) {
            spec_number(a, "depth") == spec_number(b, "depth");
 }
 
+/* err: without a code, a copy had no memory. */
+static void reply_unmerged(RedisModuleCtx *ctx, const weir_error *err) {
+    if (!err->code || err->code == WEIR_ERR_MEMORY) reply_no_memory(ctx);
+    else if (err->code == WEIR_ERR_RANGE) reply_error(ctx, "CMS: MERGE overflow");
+    else reply_error(ctx, "CMS: %s", err->message);
+}
+
 /* One source of a merge, and its weight. */
 static bool add_source(RedisModuleCtx *ctx, weir_value *sum, RedisModuleString *name,
                        const RedisModuleString *weight_text) {
@@ -171,8 +178,7 @@ static bool add_source(RedisModuleCtx *ctx, weir_value *sum, RedisModuleString *
     bool good = same_size(sum, source.value);
     if (!good) reply_error(ctx, "CMS: width/depth is not equal");
     else if (!(good = add_weighted(sum, source.value, (uint64_t)weight, &err)))
-        reply_error(ctx, err.code == WEIR_ERR_RANGE ? "CMS: MERGE overflow" : "CMS: %s",
-                    err.code ? err.message : "out of memory");
+        reply_unmerged(ctx, &err);
     key_close(&source);
     return good;
 }

@@ -2,15 +2,13 @@
  *
  * Counts come from a count-min sketch and not from HeavyKeeper, so the decay that TOPK.RESERVE
  * takes has no use here; nothing is left to chance, and a replica has the same list. An item that
- * another one pushes out of the list is named in the reply, so the list is looked at before and
- * after.
+ * another one pushes out of the list is named in the reply: see topk_list.h.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "module.h"
+#include "topk_list.h"
 
 enum { WIDTH_STANDARD = 8, DEPTH_STANDARD = 7, INCREMENT_MOST = 100000 };
 #define DECAY_STANDARD 0.9
@@ -60,101 +58,41 @@ COMMAND(topk_reserve) {
     return REDISMODULE_OK;
 }
 
-/* --- the list
- * ----------------------------------------------------------------------------------------- */
+/* --- counting -------------------------------------------------------------------------------- */
 
-/* The k most frequent now. Freed with RedisModule_Free(top->items). False: no memory. */
-static bool list_now(weir_value *value, weir_items *top) {
-    size_t k = (size_t)spec_number(value, "k");
-    *top = (weir_items){.items = RedisModule_TryAlloc(k * sizeof *top->items), .room = k};
-    return top->items && weir_sketch_top(value->sketch, WEIR_BY_CM, top, NULL) == WEIR_OK;
-}
-
-/* Names outlive a change of the sketch. */
-typedef struct {
-    value_buffer bytes;
-    size_t *ends;
-    size_t count;
-} name_list;
-
-static void free_names(name_list *list) {
-    buffer_free(&list->bytes);
-    RedisModule_Free(list->ends);
-    *list = (name_list){0};
-}
-
-static bool copy_names(name_list *list, const weir_items *top) {
-    *list = (name_list){.ends = RedisModule_TryAlloc((top->found + 1) * sizeof *list->ends)};
-    for (size_t i = 0; list->ends && i < top->found; i++) {
-        if (!buffer_append(&list->bytes, top->items[i].key, top->items[i].length)) return false;
-        list->ends[list->count++] = list->bytes.length;
-    }
-    return list->ends != NULL;
-}
-
-static bool is_listed(const weir_items *top, const void *key, size_t length) {
-    for (size_t i = 0; i < top->found; i++)
-        if (top->items[i].length == length && !memcmp(top->items[i].key, key, length)) return true;
-    return false;
-}
-
-/* The name that was listed and is not any more, or null. */
-static void reply_dropped(RedisModuleCtx *ctx, const name_list *before, const weir_items *now) {
-    for (size_t i = 0; i < before->count; i++) {
-        size_t at = i ? before->ends[i - 1] : 0, length = before->ends[i] - at;
-        const char *name = (const char *)before->bytes.bytes + at;
-        if (length && is_listed(now, name, length)) continue;
-        if (!length && is_listed(now, "", 0)) continue;
-        RedisModule_ReplyWithStringBuffer(ctx, length ? name : "", length);
-        return;
-    }
-    RedisModule_ReplyWithNull(ctx);
-}
-
-static bool look(weir_value *value, name_list *names) {
-    weir_items top;
-    free_names(names);
-    bool good = list_now(value, &top) && copy_names(names, &top);
-    RedisModule_Free(top.items);
-    return good;
-}
-
-/* Count one, and reply what it pushed out. */
-static void add_one(RedisModuleCtx *ctx, weir_value *value, RedisModuleString *item,
-                    int64_t increment, int64_t time, name_list *before) {
-    weir_items now;
-    weir_error err = {0};
-    if (!count_item(value, item, increment, time, &err)) {
-        reply_failure(ctx, &err);
-        return;
-    }
-    if (list_now(value, &now)) reply_dropped(ctx, before, &now);
-    else RedisModule_ReplyWithNull(ctx);
-    RedisModule_Free(now.items);
-    look(value, before);
-}
-
-/* Items one after the other; step 2: each with an increment behind it. */
+/* Items one after the other; step 2: each with an increment behind it. Those that were counted go
+ * to replicas as one command. */
 static void add_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int step,
                       weir_value *value) {
-    name_list names = {0};
+    int count = (argc - 2) / step;
+    size_t used = 0;
     int64_t increment = 1, time = time_now();
+    RedisModuleString **pairs = RedisModule_TryAlloc((size_t)count * 2 * sizeof(void *));
     RedisModuleString *one = RedisModule_CreateString(ctx, "1", 1);
-    if (!look(value, &names)) {
-        free_names(&names);
+    weir_error err = {0};
+    if (!pairs || !topk_list_known(value)) {
         reply_no_memory(ctx);
+        count = 0;
     } else {
-        RedisModule_ReplyWithArray(ctx, (argc - 2) / step);
-        for (int i = 2; i < argc; i += step) {
-            RedisModuleString *pair[2] = {argv[i], step == 2 ? argv[i + 1] : one};
-            integer_of(pair[1], &increment);
-            add_one(ctx, value, argv[i], increment, time, &names);
-            replicate_pairs(ctx, argv[1], value, pair, 2, time);
+        RedisModule_ReplyWithArray(ctx, count);
+    }
+    for (int i = 0; i < count; i++) {
+        RedisModuleString *item = argv[2 + i * step];
+        if (step == 2) integer_of(argv[3 + i * step], &increment);
+        if (!count_item(value, item, increment, time, &err)) {
+            reply_failure(ctx, &err);
+            continue;
         }
-        free_names(&names);
+        topk_list_counted(ctx, value, item);
+        pairs[used++] = item;
+        pairs[used++] = step == 2 ? argv[3 + i * step] : one;
+    }
+    if (used) {
+        replicate_pairs(ctx, argv[1], value, pairs, used, time);
         key_changed(ctx, argv[1], "weir.count");
     }
     RedisModule_FreeString(ctx, one);
+    RedisModule_Free(pairs);
 }
 
 COMMAND(topk_add) {
@@ -183,21 +121,20 @@ COMMAND(topk_incrby) {
     return REDISMODULE_OK;
 }
 
+/* --- the list -------------------------------------------------------------------------------- */
+
 COMMAND(topk_query) {
     key_handle handle;
-    weir_items top;
     if (!open_top(ctx, argv[1], REDISMODULE_READ, &handle)) return REDISMODULE_OK;
-    if (list_now(handle.value, &top)) {
-        RedisModule_ReplyWithArray(ctx, argc - 2);
-        for (int i = 2; i < argc; i++) {
-            size_t length;
-            const char *item = text_of(argv[i], &length);
-            RedisModule_ReplyWithBool(ctx, is_listed(&top, item, length));
-        }
-    } else {
-        reply_no_memory(ctx);
+    const topk_list *list = topk_list_now(handle.value);
+    if (list) RedisModule_ReplyWithArray(ctx, argc - 2);
+    else reply_no_memory(ctx);
+    for (int i = 2; list && i < argc; i++) {
+        size_t length;
+        const char *item = text_of(argv[i], &length);
+        uint64_t hash = weir_sketch_hash(handle.value->sketch, item, length);
+        RedisModule_ReplyWithBool(ctx, topk_list_find(list, hash) != NULL);
     }
-    RedisModule_Free(top.items);
     key_close(&handle);
     return REDISMODULE_OK;
 }
@@ -220,23 +157,24 @@ COMMAND(topk_count) {
     return REDISMODULE_OK;
 }
 
-COMMAND(topk_list) {
+static void reply_list(RedisModuleCtx *ctx, const topk_list *list, bool counts) {
+    RedisModule_ReplyWithArray(ctx, (long)list->count << counts);
+    for (size_t i = 0; i < list->count; i++) {
+        const topk_entry *entry = &list->entries[i];
+        RedisModule_ReplyWithStringBuffer(ctx, topk_list_name(list, entry), entry->length);
+        if (counts) RedisModule_ReplyWithLongLong(ctx, llround(entry->count));
+    }
+}
+
+COMMAND(topk_items) {
     key_handle handle;
-    weir_items top;
     bool counts = argc == 3 && word_is(argv[2], "WITHCOUNT");
     if (argc > 3) return RedisModule_WrongArity(ctx);
     if (argc == 3 && !counts) return reply_error(ctx, "WITHCOUNT keyword expected");
     if (!open_top(ctx, argv[1], REDISMODULE_READ, &handle)) return REDISMODULE_OK;
-    if (list_now(handle.value, &top)) {
-        RedisModule_ReplyWithArray(ctx, (long)top.found << counts);
-        for (size_t i = 0; i < top.found; i++) {
-            RedisModule_ReplyWithStringBuffer(ctx, top.items[i].key, top.items[i].length);
-            if (counts) RedisModule_ReplyWithLongLong(ctx, llround(top.items[i].count.value));
-        }
-    } else {
-        reply_no_memory(ctx);
-    }
-    RedisModule_Free(top.items);
+    const topk_list *list = topk_list_now(handle.value);
+    if (list) reply_list(ctx, list, counts);
+    else reply_no_memory(ctx);
     key_close(&handle);
     return REDISMODULE_OK;
 }

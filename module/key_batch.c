@@ -33,16 +33,18 @@ void batch_free(key_batch *batch) { RedisModule_Free(batch->memory); }
 
 /* --- keys --------------------------------------------------------------------------------- */
 
-/* 8 bytes a key from a blob, or `one` over and over. A string of the server need not be aligned, so
- * they are copied. */
+/* 8 bytes a key from a blob. A string of the server need not be aligned, so they are copied. */
+static void copy_words(void *to, const RedisModuleString *blob, size_t from, size_t count) {
+    size_t length;
+    if (count) memcpy(to, text_of(blob, &length) + 8 * from, 8 * count);
+}
+
+/* From a blob, or where there is none `one` over and over. */
 static void fill(void *to, const RedisModuleString *blob, const void *one, size_t from,
                  size_t count) {
-    size_t length;
-    uint64_t word;
-    if (blob && count) memcpy(to, text_of(blob, &length) + 8 * from, 8 * count);
-    if (blob) return;
-    memcpy(&word, one, sizeof word);
-    for (size_t i = 0; i < count; i++) memcpy((uint64_t *)to + i, &word, sizeof word);
+    if (blob) copy_words(to, blob, from, count);
+    else
+        for (size_t i = 0; i < count; i++) memcpy((uint64_t *)to + i, one, 8);
 }
 
 static void hash_items(uint64_t *hashes, const weir_filter *filter, RedisModuleString **items,
@@ -59,7 +61,7 @@ void batch_fill(key_batch *batch, const weir_filter *filter, const key_source *s
     batch->count = count;
     batch->full = false;
     if (source->items) hash_items(batch->hashes, filter, source->items + from, count);
-    else fill(batch->hashes, source->hashes, NULL, from, count);
+    else copy_words(batch->hashes, source->hashes, from, count);
     if (batch->times) fill(batch->times, source->times, &source->time, from, count);
     if (batch->importances)
         fill(batch->importances, source->importances, &source->importance, from, count);

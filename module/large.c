@@ -88,9 +88,9 @@ static large_batch *take_over(RedisModuleString *key, const key_source *source) 
     large_batch *large = RedisModule_TryAlloc(sizeof *large);
     if (!large) return NULL;
     *large = (large_batch){.source = *source};
-    size_t words = WEIR_VERDICT_WORDS(source->count), pointer = sizeof *source->items;
+    size_t words = WEIR_VERDICT_WORDS(source->count);
     large->verdicts = RedisModule_TryAlloc(words * sizeof *large->verdicts);
-    if (source->items) large->source.items = RedisModule_TryAlloc(source->count * pointer);
+    if (source->items) large->source.items = RedisModule_TryAlloc(source->count * sizeof(void *));
     bool good = large->verdicts && (!source->items || large->source.items);
     if (!good || !batch_room(&large->batch, source, STRETCH)) {
         RedisModule_Free(large->source.items);

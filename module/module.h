@@ -55,8 +55,10 @@ weir_value *key_value(RedisModuleKey *key, unsigned kinds);
 bool key_need(RedisModuleCtx *ctx, RedisModuleString *name, unsigned kinds, int mode,
               key_handle *out);
 
-/* Make a value at a key that was opened for writing and is absent; the value is the key's then. */
+/* Make a value at a key that was opened for writing and is absent; the value is the key's then.
+ * And delete it, here and on replicas. */
 void key_set(key_handle *handle, weir_value *value);
+void key_drop(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle);
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event);
 
 /* Make a value; NULL: the reply is given. Then put it where an absent key was opened for writing,
@@ -136,7 +138,7 @@ COMMAND(topk_add);
 COMMAND(topk_incrby);
 COMMAND(topk_query);
 COMMAND(topk_count);
-COMMAND(topk_list);
+COMMAND(topk_items);
 COMMAND(topk_info);
 
 /* Count one item at a time, and say that to replicas: pairs of item and weight (cmd_sketch.c). */
@@ -152,10 +154,14 @@ bool export_chunk(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value
                   uint64_t most);
 void dump_chunk(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value, uint64_t cursor,
                 size_t most, uint64_t flag);
-weir_value *import_at(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t cursor,
-                      key_handle *handle);
-bool import_chunk(RedisModuleCtx *ctx, weir_value *import, const RedisModuleString *chunk);
+
+/* A chunk for an import at a key, which it begins if the cursor is 0. NULL: nothing has changed and
+ * the reply is given. */
+weir_value *import_chunk(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t cursor,
+                         const RedisModuleString *chunk, key_handle *handle);
+/* All are there, `chunk` the last: the import becomes what they say. NULL: the reply is given; the
+ * key is gone, but where memory was wanting. */
 weir_value *import_end(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle,
-                       unsigned kinds);
+                       const RedisModuleString *chunk, unsigned kinds);
 
 #endif

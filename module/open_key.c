@@ -46,6 +46,12 @@ void key_set(key_handle *handle, weir_value *value) {
     handle->value = value;
 }
 
+void key_drop(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle) {
+    RedisModule_DeleteKey(handle->key);
+    handle->value = NULL;
+    RedisModule_Replicate(ctx, "DEL", "s", name);
+}
+
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {
     RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, event, name);
 }

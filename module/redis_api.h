@@ -30,6 +30,7 @@ enum {
     REDISMODULE_CTX_FLAGS_EVICT = 1 << 9,
     REDISMODULE_CTX_FLAGS_REPLICATED = 1 << 12,
     REDISMODULE_CTX_FLAGS_LOADING = 1 << 13,
+    REDISMODULE_CTX_FLAGS_IS_CHILD = 1 << 20,
     REDISMODULE_CTX_FLAGS_DENY_BLOCKING = 1 << 21
 };
 
@@ -253,6 +254,7 @@ typedef struct {
     X(void, GetRandomBytes, (unsigned char *bytes, size_t length))                                 \
     X(void, SaveStringBuffer, (RedisModuleIO * io, const char *bytes, size_t length))              \
     X(char *, LoadStringBuffer, (RedisModuleIO * io, size_t * length))                             \
+    X(RedisModuleCtx *, GetContextFromIO, (RedisModuleIO * io))                                    \
     X(int, IsIOError, (RedisModuleIO * io))                                                        \
     X(void, EmitAOF, (RedisModuleIO * io, const char *command, const char *format, ...))           \
     X(void, LogIOError, (RedisModuleIO * io, const char *level, const char *format, ...))          \

@@ -137,7 +137,7 @@ const module_command module_commands[] = {
      "O(n k), n items, k in the list", "Asks whether items are in the list.", "an array of 1 or 0"},
     {"TOPK.COUNT", "key item [item ...]", topk_count, FACE_TOPK, KEYS_ONE, READS, "readonly fast",
      "O(n), n items", "Gives the counts of items.", "an array of counts"},
-    {"TOPK.LIST", "key [WITHCOUNT]", topk_list, FACE_TOPK, KEYS_ONE, READS, "readonly",
+    {"TOPK.LIST", "key [WITHCOUNT]", topk_items, FACE_TOPK, KEYS_ONE, READS, "readonly",
      "O(k log k), k in the list", "Gives the list, most frequent first.",
      "an array of items, or of items and counts"},
     {"TOPK.INFO", "key", topk_info, FACE_TOPK, KEYS_ONE, READS, "readonly fast", "O(1)",

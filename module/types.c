@@ -4,6 +4,7 @@
  * ended by an empty one. A rewritten append-only file gets the same bytes as WEIR.IMPORT commands.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "module.h"
 
@@ -15,6 +16,14 @@ RedisModuleType *type_of(const weir_value *value) {
     return value->kind == VALUE_FILTER   ? module.filter
            : value->kind == VALUE_SKETCH ? module.sketch
                                          : module.import;
+}
+
+/* A value is not saved, for which there can be no reason but memory. The server cannot be told: but
+ * if this is the child of it that writes a file, the child ends, and the file of before stays. */
+static void cannot_save(RedisModuleIO *io, const weir_error *err) {
+    RedisModuleCtx *ctx = RedisModule_GetContextFromIO(io);
+    RedisModule_LogIOError(io, "warning", "weir: a value cannot be saved: %s", err->message);
+    if (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_IS_CHILD) _exit(1);
 }
 
 /* --- the server's database file ------------------------------------------------------------ */
@@ -54,9 +63,8 @@ static void rdb_save(RedisModuleIO *io, void *object) {
     if (value->kind == VALUE_IMPORT) {
         write_chunk(&w, value->import.bytes, value->import.length);
     } else if (value_save(value, true, write_chunk, &w, &err) != WEIR_OK) {
-        /* Only memory can fail here. The file is then one that is refused when it is read. */
-        RedisModule_LogIOError(io, "warning", "weir: a value cannot be saved: %s", err.message);
-        w.length = 0;
+        cannot_save(io, &err);
+        w.length = 0; /* so what is written is refused when it is read */
     }
     flush_chunk(&w);
     RedisModule_Free(w.bytes);
@@ -172,14 +180,14 @@ static void aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *object)
     weir_error err = {0};
     command_writer w = {.io = io, .key = key, .bytes = RedisModule_TryAlloc(CHUNK)};
     if (!w.bytes) {
-        RedisModule_LogIOError(io, "warning", "weir: no memory to save a value");
+        cannot_save(io, &(weir_error){.message = "out of memory"});
     } else if (value->kind == VALUE_IMPORT) {
         write_command(&w, value->import.bytes, value->import.length);
         emit(&w, false);
     } else if (value_save(value, true, write_command, &w, &err) == WEIR_OK) {
         emit(&w, true);
     } else {
-        RedisModule_LogIOError(io, "warning", "weir: a value cannot be saved: %s", err.message);
+        cannot_save(io, &err);
     }
     RedisModule_Free(w.bytes);
 }

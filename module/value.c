@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "topk_list.h"
 
 enum { LARGE = 1 << 20, HUGE_PAGE = 2 << 20, FIRST_ROOM = 4096 };
 
@@ -188,12 +189,16 @@ void value_free(weir_value *value) {
     producers_free(value->last);
     buffer_free(&value->copy);
     buffer_free(&value->import);
+    topk_list_free(value->list);
     RedisModule_Free(value->account);
     RedisModule_Free(value);
 }
 
 void value_swap(weir_value *a, weir_value *b) {
     weir_value one = *a, other = *b;
+    topk_list_free(a->list);
+    topk_list_free(b->list);
+    a->list = b->list = NULL;
     a->filter = other.filter; /* or the sketch */
     a->seed = other.seed;
     a->capacity = other.capacity;
@@ -365,7 +370,8 @@ weir_status value_load_bytes(weir_value **out, const void *bytes, size_t length,
 
 size_t value_memory(const weir_value *value) {
     return sizeof *value + sizeof *value->account + value->account->taken +
-           producers_memory(value->last) + value->copy.room + value->import.room;
+           producers_memory(value->last) + value->copy.room + value->import.room +
+           topk_list_memory(value->list);
 }
 
 size_t value_spec(const weir_value *value, char *buffer, size_t size) {

@@ -42,10 +42,11 @@ typedef struct {
     uint64_t capacity; /* new keys that it is made for, if it is `bloom`; else 0 */
     bool timed;        /* keys have times: "now" has to be said to replicas */
     value_account *account;
-    producers *last;     /* batches, or NULL */
-    value_buffer copy;   /* of an export; not a part of what the value is */
-    uint64_t copies;     /* the number of that copy */
-    value_buffer import; /* of an import */
+    producers *last;        /* batches, or NULL */
+    value_buffer copy;      /* of an export; not a part of what the value is */
+    uint64_t copies;        /* the number of that copy */
+    value_buffer import;    /* of an import */
+    struct topk_list *list; /* of TOPK.*, or NULL; not a part of what the value is */
 } weir_value;
 
 /* Make a value of a spec, or NULL. kinds: which are welcome. most: bytes that it may take. */

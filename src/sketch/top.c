@@ -34,6 +34,7 @@
 
 enum { OPT_K = WEIR__CO_OWN, OPT_UPDATE, OPT_KEYS };
 enum { CHUNK = 256, ROSTER_EACH = 4, KEY_BYTES = 64 };
+enum { LEAST_COUNTERS = 256 }; /* bytes, unless width= says how many there are */
 #define STANDARD_MEMORY ((uint64_t)1 << 20)
 #define LIST_CHANCE 0.01    /* that the lower bound of any key of a list is too high */
 #define NOISE_SAMPLE 65536u /* counters that show how much noise there is */
@@ -58,7 +59,7 @@ static weir_status create(weir_sketch *s, weir_error *err) {
         weir__roster_set_arena(&t->roster, weir__sk_whole(s, OPT_KEYS));
     uint64_t roster = weir__roster_bytes(&t->roster);
     uint64_t budget = weir__sketch_budget(s, STANDARD_MEMORY + roster);
-    if (budget < roster + 256) {
+    if (budget < roster + (weir__sk_given(s, WEIR__CO_WIDTH) ? 0 : LEAST_COUNTERS)) {
         char needed[32];
         return weir__sk_fail(
             s, WEIR__SK_MEMORY, err, "a list of %llu keys needs more memory than %s",

@@ -2,11 +2,12 @@
 import random
 import subprocess
 
-from server import MODULE, SOURCE, Raw, Server, check, digest, equal, error_of, finish, wait_for, work
+from server import MODULE, SOURCE, Raw, Server, check, digest, equal, error_of, finish, followed, wait_for, work
 
 server = Server()
 r = server.client()
 e = Raw(server, 2)
+server.follow()
 
 for version in 2, 3:
     c = Raw(server, version)
@@ -82,6 +83,35 @@ for version in 2, 3:
     info = c("TOPK.INFO", "t")
     info = info if version == 3 else dict(zip(info[::2], info[1::2]))
     equal(f"{v} TOPK.INFO", (info["+k"], info["+width"], info["+depth"], float(info["+decay"])), (2, 50, 4, 0.9))
+    followed(server, v)
+
+# --- what TOPK.INCRBY says goes, against the list before and after; no counts are equal, of which some are listed
+r.flushall()
+draw, went = random.Random(4), 0
+for k in "one", "many":
+    r.execute_command("WEIR.CREATE", k, "top:k=12,width=5000,depth=4,seed=1")
+for i in range(120):
+    items = [(int(draw.paretovariate(0.6)), draw.randint(1, 100_000)) for _ in range(20)]
+    gone = []
+    for pair in items:
+        before = set(e("TOPK.LIST", "one"))
+        e("TOPK.INCRBY", "one", *pair)
+        gone.append(next(iter(before - set(e("TOPK.LIST", "one"))), None))
+    got = e("TOPK.INCRBY", "many", *[x for pair in items for x in pair])
+    went += len(items) - gone.count(None)
+    if got != gone or e("TOPK.LIST", "one") != e("TOPK.LIST", "many"):
+        break
+    if i % 10 == 0:  # the sketch changes by another command
+        for k in "one", "many":
+            e("WEIR.COUNT", k, items[0][0], 70_000, 1000 + i, 90_000 + i)
+check("TOPK.INCRBY says which items leave the list", i == 119, (i, got, gone))
+check(f"{went} did", went > 20)
+followed(server, "TOPK.INCRBY")
+r.flushall()
+for c in (["BF.RESERVE", "f", 0.01, 1000], ["BF.MADD", "f", "a", "b", "z"], ["BF.RESERVE", "n", 0.01, 3, "NONSCALING"],
+          ["BF.MADD", "n", 1, 2, 3], ["CMS.INITBYDIM", "c", 2000, 5], ["CMS.INITBYPROB", "p", 0.001, 0.01],
+          ["CMS.INITBYDIM", "sum", 2000, 5], ["TOPK.RESERVE", "t", 2, 50, 4, 0.9]):
+    r.execute_command(*c)
 
 # --- errors
 r.set("s", "text")
@@ -177,9 +207,6 @@ check("a spec that makes nothing is refused", error_of(Raw(server, 2), "CONFIG",
 r.config_set("weir.bf-spec", "bloom")
 
 # --- replicas have the same bytes, also of what chance decides elsewhere
-replica = Server("--replicaof", "127.0.0.1", str(server.port))
-s = replica.client()
-check("a replica follows", wait_for(lambda: s.info("replication")["master_link_status"] == "up"))
 draw = random.Random(3)
 topk.reserve("list", 20, 30, 3, 0.9)
 cms.initbydim("counts", 50, 3)
@@ -192,9 +219,7 @@ for i in range(300):
 bf.madd("forgets", *range(100))
 r.execute_command("CMS.INITBYDIM", "merged", 50, 3)
 r.execute_command("CMS.MERGE", "merged", 1, "counts", "WEIGHTS", 5)
-r.wait(1, 5000)
-for key in "list", "counts", "implicit", "forgets", "merged", "rate":
-    equal(f"replica: same digest of {key}", digest(s, key), digest(r, key))
+followed(server, "all commands")
 
 # --- names that others own, and the switch
 off = Server("--weir.redisbloom", "no")
@@ -208,6 +233,6 @@ both = Server("--loadmodule", MODULE, module=other)
 equal("what another module has stays its own", Raw(both, 2)("BF.ADD", "a", "b"), "+another")
 check("and the rest of that family is not ours", "unknown command" in error_of(Raw(both, 2), "BF.MADD", "a", "b"))
 equal("other families are", Raw(both, 2)("CMS.INITBYDIM", "c", 10, 2), "+OK")
-for one in server, replica, off, both:
+for one in server, server.replica, off, both:
     check("the server lives", one.alive(), one.tail())
 finish()

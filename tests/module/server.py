@@ -83,6 +83,12 @@ class Server:
                 time.sleep(0.01)
         return False
 
+    def follow(self):
+        """A replica of this server, up."""
+        self.replica = Server("--replicaof", "127.0.0.1", str(self.port))
+        up = wait_for(lambda: self.replica.client().info("replication")["master_link_status"] == "up")
+        check("a replica follows", up, self.replica.tail())
+
     def client(self, **kw):
         return redis.Redis(port=self.port, **kw)
 
@@ -109,7 +115,7 @@ class Raw:
     """One connection that speaks the protocol itself, version 2 or 3."""
 
     def __init__(self, server, version):
-        self.socket = socket.create_connection(("127.0.0.1", server.port))
+        self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=60)  # a command without a reply
         self.file = self.socket.makefile("rb")
         if version == 3:
             self("HELLO", "3")
@@ -153,6 +159,16 @@ def wait_for(condition, seconds=20):
 
 def digest(client, key):
     return client.execute_command("DEBUG", "DIGEST-VALUE", key)[0]
+
+
+def followed(server, name):
+    """A replica has the same keys with the same digests."""
+    r, s = server.client(), server.replica.client()
+    r.execute_command("WEIR.CREATE", "the last", "bloom:memory=1K")
+    wait_for(lambda: s.exists("the last"))
+    r.delete("the last")
+    theirs, ours = ({k: digest(c, k) for k in c.keys() if k != b"the last"} for c in (s, r))
+    equal(f"{name}: a replica has the same digests", [k for k in ours | theirs if ours.get(k) != theirs.get(k)], [])
 
 
 def crc64(data, table=[]):

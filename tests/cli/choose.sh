@@ -11,7 +11,7 @@ last() { awk '{ at[$0] = NR; l[NR] = $0 } END { for (i = 1; i <= NR; i++) if (at
 last_counts() { awk '{ n[$0]++; at[$0] = NR; l[NR] = $0 } END { for (i = 1; i <= NR; i++) if (at[l[i]] == i) print n[l[i]] "\t" l[i] }' "$@"; }
 
 awk 'BEGIN { s = 12345; for (i = 0; i < 40000; i++) { s = (s * 1103515245 + 12345) % 2147483648; print "key-" int(s / 65536) % 20000 } }' >in
-# 64K have room for 1,500 keys: 17,000 take some sixteen readings
+# 64K have room for 1,500 keys: 17,000 take some eleven readings, ten with some seeds
 for m in 64K 1M; do
   for e in once repeated counts; do
     $e in >want; run dedup -m $m --emit $e in; same "$e-$m" want out; is "$e-$m-quiet" '' "$(cat err)"
@@ -23,7 +23,7 @@ for m in 64K 1M; do
   run dedup -m $m --emit counts --stats=json in
   is "stats-$m" "40000 $(wc -l <want)" "$(grep -o '"records":[0-9]*\|"new":[0-9]*' err | cut -d: -f2 | tr '\n' ' ' | sed 's/ $//')"
 done
-is readings-many yes "$("$WEIR" dedup -m 64K --emit once --stats=json in 2>&1 >/dev/null | grep -o '"readings":[0-9]*' | awk -F: '{ print ($2 > 10 && $2 < 80) ? "yes" : "no: " $2 }')"
+is readings-many yes "$("$WEIR" dedup -m 64K --emit once --stats=json in 2>&1 >/dev/null | grep -o '"readings":[0-9]*' | awk -F: '{ print ($2 > 7 && $2 < 80) ? "yes" : "no: " $2 }')"
 run dedup -m 1M --emit once --stats=json in
 is readings-two '"readings":2' "$(grep -o '"readings":[0-9]*' err)"
 run dedup --emit once --stats in; is readings-said 1 "$(grep -c '^input read *2   times, exactly$' err)"

@@ -49,6 +49,7 @@
  */
 #include "filter/apbf.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "core/cells.h"
@@ -79,6 +80,7 @@ typedef struct {
 /* By where the first row of k ends: slice i does not match, the k after it do, and
  * there was no row before i. */
 double weir__apbf_run(const double *fill, unsigned n, unsigned k) {
+    assert(n <= WEIR__APBF_SLICES_MOST);
     double none[WEIR__APBF_SLICES_MOST + 1], logs[WEIR__APBF_SLICES_MOST + 1] = {0};
     if (n < k) return 0;
     for (unsigned i = 0; i < n; i++) logs[i + 1] = logs[i] + log(fmax(fill[i], 1e-300));
@@ -95,6 +97,7 @@ double weir__apbf_run(const double *fill, unsigned n, unsigned k) {
 /* The shares of ones, if a key means weight[i] throws into a slice of age i. */
 static void fill_of_ages(double *fill, const weir__apbf_shape *s, const double *weight,
                          double generation, double taken) {
+    assert(s->k + s->l <= WEIR__APBF_SLICES_MOST);
     double keys = 0;
     for (unsigned i = 0; i < s->k + s->l; i++) {
         double throws = i < s->k ? keys + taken * weight[i] : keys;
@@ -239,6 +242,7 @@ static void start(weir_filter *filter) {
 
 /* The bit of a key in the slice of this age. */
 static inline uint64_t place_of(const apbf_filter *f, weir__probes key, unsigned age) {
+    assert(age < f->slices && f->state.newest < f->slices);
     uint64_t slice = f->state.newest + age;
     if (slice >= f->slices) slice -= f->slices;
     key.at += slice * key.step;
@@ -276,6 +280,7 @@ static bool classic_has(const apbf_filter *f, weir__probes key) {
  * keys before them in the batch may change what is found; only what is fetched
  * depends on it, not the verdict. */
 static void scout(const apbf_filter *f, const weir__probes *keys, size_t n) {
+    assert(n <= CHUNK);
     look walks[CHUNK];
     uint64_t places[CHUNK];
     unsigned char active[CHUNK];
@@ -316,6 +321,7 @@ static bool in_newest(const apbf_filter *f, weir__probes key) {
 
 /* The slice that was the oldest becomes the newest, and empty. */
 static void classic_shift(apbf_filter *f) {
+    assert(f->m % 8 == 0 && f->state.newest < f->slices);
     f->state.newest = (f->state.newest ? f->state.newest : f->slices) - 1;
     memset(f->base.cells + f->state.newest * f->m / 8, 0, f->m / 8);
     f->state.taken = 0;
@@ -323,6 +329,7 @@ static void classic_shift(apbf_filter *f) {
 }
 
 static void classic_insert(apbf_filter *f, weir__probes key) {
+    assert(f->state.taken <= f->generation);
     if (f->state.taken == f->generation) classic_shift(f);
     for (unsigned i = 0; i < f->k; i++) weir__bit_set(f->base.cells, place_of(f, key, i));
     f->state.taken++;
@@ -667,14 +674,7 @@ const weir__filter_class weir__apbf_class = {
                        "memory, but not every single one.",
              .mergeable = false,
              .options = options},
-    .size = sizeof(apbf_filter),
-    .state_offset = offsetof(apbf_filter, state),
-    .state_words = 4,
-    .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
-    .info = info,
+    WEIR__FILTER_FUNCTIONS(apbf_filter),
     .details = details,
     .no_merge = "what is old in one is not old in the other",
     .check = check,

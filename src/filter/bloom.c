@@ -26,6 +26,7 @@
  *            little too low for small m and far too low for blocks, is replaced
  *            by the expectation above.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -201,12 +202,14 @@ static void start(weir_filter *filter) {
 
 /* Keys per round: their places fit into the first-level cache. */
 static size_t classic_chunk(const bloom_filter *f) {
+    assert(f->k >= 1 && f->k <= PLACES);
     size_t keys = PLACES / f->k;
     return keys < CHUNK ? keys : CHUNK;
 }
 
 static void classic_places(const bloom_filter *f, const uint64_t *hashes, size_t n,
                            uint64_t *places, int write) {
+    assert(f->bits > 0);
     for (size_t i = 0; i < n; i++) {
         weir__probes probes = weir__probes_start(hashes[i]);
         for (unsigned j = 0; j < f->k; j++) {
@@ -274,6 +277,7 @@ typedef struct {
 } line_of_key;
 
 static inline line_of_key find_line(const bloom_filter *f, uint64_t hash) {
+    assert(f->lines > 0);
     uint64_t(*lines)[WEIR__LINE / 8] = (void *)f->base.cells;
     line_of_key key;
     key.line = lines[weir__part(hash, f->lines, &key.rest)];
@@ -362,6 +366,7 @@ static void places_took_key(weir_filter *filter) {
 /* Keys can no longer be counted by their bits: as after a merge, the fill tells. */
 static void places_switch_off(weir_filter *filter, uint64_t first, uint64_t end) {
     bloom_filter *f = (bloom_filter *)filter;
+    assert(first <= end && end <= f->bits);
     for (uint64_t at = first; at < end; at++) weir__bit_clear(filter->cells, at);
     double ones = (double)weir__bits_set(filter->cells, filter->cells_bytes);
     double keys = round(keys_for_fill(f, ones / (double)f->bits));
@@ -485,14 +490,7 @@ const weir__filter_class weir__bloom_class = {
                        "new keys SEEN without end; for streams of unknown length take recent.",
              .mergeable = true,
              .options = options},
-    .size = sizeof(bloom_filter),
-    .state_offset = offsetof(bloom_filter, state),
-    .state_words = 1,
-    .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
-    .info = info,
+    WEIR__FILTER_FUNCTIONS(bloom_filter),
     .details = details,
     .merge = merge,
     .check = check,

@@ -43,6 +43,7 @@
  */
 #include "filter/buffer.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -176,6 +177,7 @@ static inline uint64_t line_of(const buffer_filter *f, uint64_t hash) {
 }
 
 static inline uint64_t next_line(const buffer_filter *f, uint64_t line) {
+    assert(line < f->lines);
     return line + 1 == f->lines ? 0 : line + 1;
 }
 
@@ -198,6 +200,7 @@ static inline uint64_t find(const buffer_filter *f, uint64_t hash) {
 
 /* Put a key where there is room; there is, for not all places are ever taken. */
 static uint64_t take_place(buffer_filter *f, uint64_t hash) {
+    assert(f->state.held <= f->capacity && f->capacity < f->lines * LINE_PLACES);
     for (uint64_t line = line_of(f, hash);; line = next_line(f, line)) {
         unsigned i = place_in_line(f->fingerprints + line * LINE_PLACES, 0);
         if (i < LINE_PLACES) {
@@ -210,11 +213,13 @@ static uint64_t take_place(buffer_filter *f, uint64_t hash) {
 
 /* One key less passes the lines from here up to there. */
 static void uncount(buffer_filter *f, uint64_t line, uint64_t to) {
+    assert(line < f->lines && to < f->lines);
     for (; line != to; line = next_line(f, line))
         if (f->overflows[line] < STUCK) f->overflows[line]--;
 }
 
 static uint64_t lines_between(const buffer_filter *f, uint64_t from, uint64_t to) {
+    assert(from < f->lines && to < f->lines);
     return to >= from ? to - from : to + f->lines - from;
 }
 
@@ -235,6 +240,7 @@ static uint64_t find_passed(const buffer_filter *f, uint64_t line) {
 
 /* Move a key to a free place, and tell those who know where it was. */
 static void move_key(buffer_filter *f, uint64_t from, uint64_t to) {
+    assert(f->fingerprints[from] && !f->fingerprints[to]);
     f->fingerprints[to] = f->fingerprints[from];
     f->fingerprints[from] = 0;
     if (f->policy == WEIR__POLICY_LRU) {
@@ -253,6 +259,7 @@ static void move_key(buffer_filter *f, uint64_t from, uint64_t to) {
 
 /* A key goes; those that stood further on for want of its place move up. */
 static void free_place(buffer_filter *f, uint64_t place) {
+    assert(f->fingerprints[place]);
     uncount(f, line_of(f, f->fingerprints[place]), place / LINE_PLACES);
     f->fingerprints[place] = 0;
     for (uint64_t next; (next = find_passed(f, place / LINE_PLACES)) != NOWHERE; place = next) {
@@ -265,6 +272,7 @@ static void free_place(buffer_filter *f, uint64_t place) {
 
 /* Take a place out of the list. */
 static void unlink_place(buffer_filter *f, uint64_t place) {
+    assert(f->state.held > 0);
     neighbours l = f->links[place];
     if (place == f->state.newest) f->state.newest = l.older;
     else f->links[l.newer].older = l.older;
@@ -281,6 +289,7 @@ static void link_newest(buffer_filter *f, uint64_t place, bool others) {
 }
 
 static void lru_use(buffer_filter *f, uint64_t place) {
+    assert(f->state.held > 0 && f->fingerprints[place]);
     if (place == f->state.newest) return;
     unlink_place(f, place);
     link_newest(f, place, true);
@@ -309,6 +318,7 @@ static void lru_add(buffer_filter *f, uint64_t hash) {
 
 /* The hand's next victim: not used since it came by. */
 static void clock_make_room(buffer_filter *f) {
+    assert(f->state.held == f->capacity && f->state.hand < f->capacity);
     for (;;) {
         uint64_t ahead = f->state.hand + AHEAD, place = f->ring[f->state.hand];
         if (ahead < f->capacity) {
@@ -325,6 +335,7 @@ static void clock_make_room(buffer_filter *f) {
 
 /* A new key takes the place of the one that goes, and the hand passes it. */
 static void clock_add(buffer_filter *f, uint64_t hash) {
+    assert(f->state.hand < f->capacity);
     if (f->state.held == f->capacity) clock_make_room(f);
     else f->state.held++;
     uint64_t place = take_place(f, hash);
@@ -574,14 +585,7 @@ const weir__filter_class weir__buffer_class = {
                        "times as many.",
              .mergeable = true,
              .options = options},
-    .size = sizeof(buffer_filter),
-    .state_offset = offsetof(buffer_filter, state),
-    .state_words = sizeof(((buffer_filter *)0)->state) / 8,
-    .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
-    .info = info,
+    WEIR__FILTER_FUNCTIONS(buffer_filter),
     .details = details,
     .merge = merge,
     .check = check,

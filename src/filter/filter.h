@@ -149,6 +149,12 @@ typedef struct weir__filter_class {
                  size_t size);
 } weir__filter_class;
 
+/* The part of a class that every filter has, its functions under these names. */
+#define WEIR__FILTER_FUNCTIONS(type)                                                               \
+    .size = sizeof(type), .state_offset = offsetof(type, state),                                   \
+    .state_words = sizeof(((type *)0)->state) / sizeof(uint64_t), .create = create,                \
+    .start = start, .offer = offer, .test = test, .info = info
+
 /* The class that a spec names. */
 weir_status weir__filter_find(const char *spec, const weir__filter_class **class, weir_error *err);
 

@@ -32,6 +32,7 @@
  *
  * Merging is refused: two of them have put their keys into different filters.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,7 @@ static void divide(growing_filter *f, uint64_t memory) {
     if (f->part >= PART_LARGE) f->part = f->part / PART_LARGE * PART_LARGE;
     if (f->part < 2 * PART_LEAST + words) f->part += words;
     f->cells = f->part - words;
+    assert(f->cells && f->cells % WEIR__LINE == 0 && f->cells <= f->part);
 }
 
 static weir_status create(weir_filter *base, weir_error *err) {
@@ -209,10 +211,12 @@ static void start(weir_filter *base) {
 
 /* Part i, counted from the newest (0) to the oldest (count - 1). */
 static unsigned part_of(const growing_filter *f, uint64_t i) {
+    assert(i < f->most && f->state.newest < f->most);
     return (unsigned)((f->state.newest + f->most - i) % f->most);
 }
 
 static uint8_t *words_of_part(const growing_filter *f, unsigned part) {
+    assert(part < f->most);
     return f->base.cells + part * f->part + f->cells;
 }
 
@@ -227,6 +231,7 @@ static bool is_over(const growing_filter *f, unsigned part) {
 }
 
 static void drop_oldest(growing_filter *f) {
+    assert(f->state.count > 0);
     unsigned part = part_of(f, --f->state.count);
     weir__cells_clear(&f->base.allocator, f->base.cells + part * f->part, f->part);
     restart(f->inside[part]);
@@ -273,6 +278,7 @@ typedef struct {
 
 static some_keys take_keys(const growing_filter *f, const weir_batch *batch, size_t at, size_t n,
                            int64_t now) {
+    assert(n <= CHUNK && at + n <= batch->count);
     some_keys keys = {.count = n, .hashes = batch->hashes + at, .latest = (int64_t)f->state.latest};
     for (size_t i = 0; i < n && f->timed; i++) {
         int64_t time = f->by_number ? keys.latest + 1 : weir__batch_time(batch, at + i, now);
@@ -284,6 +290,7 @@ static some_keys take_keys(const growing_filter *f, const weir_batch *batch, siz
 
 /* What the filters before the newest know of some keys. */
 static uint64_t ask_older(const growing_filter *f, const some_keys *keys) {
+    assert(keys->count <= CHUNK);
     const weir_batch batch = {.count = keys->count, .hashes = keys->hashes, .times = keys->times};
     uint64_t known = 0;
     for (uint64_t i = 1; i < f->state.count; i++) {
@@ -324,6 +331,7 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
         uint64_t before_look = f->state.look_at - f->state.added;
         n = batch->count - at < CHUNK ? batch->count - at : CHUNK;
         if (n > before_look) n = before_look;
+        assert(n > 0); /* start_next_if_full() has moved the look on */
         some_keys keys = take_keys(f, batch, at, n, now);
         uint64_t seen = offer_some(f, &keys);
         for (size_t i = 0; i < n; i++) weir__mark_seen(verdicts, at + i, (seen >> i & 1) != 0);
@@ -394,6 +402,7 @@ static void details(const weir_filter *base, weir_detail_fn *each, void *context
 }
 
 static bool is_zero(const uint8_t *bytes, uint64_t count) {
+    assert(count % 8 == 0);
     for (uint64_t at = 0; at < count; at += 8) {
         uint64_t word;
         memcpy(&word, bytes + at, 8);
@@ -464,15 +473,8 @@ const weir__filter_class weir__growing_class = {
                  "may be used from the start recent knows more keys in it.",
              .mergeable = false,
              .options = options},
-    .size = sizeof(growing_filter),
-    .state_offset = offsetof(growing_filter, state),
-    .state_words = sizeof(((growing_filter *)0)->state) / sizeof(uint64_t),
-    .create = create,
+    WEIR__FILTER_FUNCTIONS(growing_filter),
     .destroy = release,
-    .start = start,
-    .offer = offer,
-    .test = test,
-    .info = info,
     .details = details,
     .no_merge = "they have put their keys into different filters",
     .check = check,

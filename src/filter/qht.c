@@ -26,6 +26,7 @@
  */
 #include "filter/qht.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "filter/aging.h"
@@ -131,6 +132,7 @@ typedef struct {
 } slot;
 
 static inline slot slot_at(const qht_filter *f, uint64_t *line, uint64_t number) {
+    assert(number < (uint64_t)f->buckets * f->slots);
     unsigned bit = (unsigned)number * f->bits, byte = bit / 8;
     if (byte > WEIR__LINE - 8) byte = WEIR__LINE - 8;
     return (slot){(uint8_t *)line + byte, bit - 8 * byte};
@@ -141,6 +143,7 @@ static inline uint64_t slot_get(const qht_filter *f, slot s) {
 }
 
 static inline void slot_put(const qht_filter *f, slot s, uint64_t fingerprint) {
+    assert(fingerprint && fingerprint <= f->values); /* 0 is an empty slot */
     uint64_t word = weir__load_word(s.at) & ~(f->values << s.shift);
     weir__store_word(s.at, word | fingerprint << s.shift);
 }
@@ -310,14 +313,7 @@ const weir__filter_class weir__qht_class = {
                        "are equally likely and speed is all; recent keeps what comes again.",
              .mergeable = false,
              .options = options},
-    .size = sizeof(qht_filter),
-    .state_offset = offsetof(qht_filter, state),
-    .state_words = 3,
-    .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
-    .info = info,
+    WEIR__FILTER_FUNCTIONS(qht_filter),
     .details = details,
     .no_merge = "the keys of both do not fit into one, and which are older is not known",
     .check = check,

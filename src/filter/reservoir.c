@@ -64,6 +64,7 @@
  */
 #include "filter/reservoir.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -265,6 +266,7 @@ typedef struct {
 } arrival;
 
 static bool draw(const reservoir_filter *f, uint64_t random, uint64_t number) {
+    assert(number >= 1);
     if (number <= f->s || f->bias == BIAS_RECENT) return true;
     if (f->bias == BIAS_THRESHOLD) return weir__scale(random, number) < f->s;
     double u = (double)(random >> 11) * 0x1p-53;
@@ -288,6 +290,7 @@ static bool clears_anywhere(const reservoir_filter *f, arrival a) {
 
 static void find_places(const reservoir_filter *f, weir__probes probes, uint64_t *places,
                         bool write) {
+    assert(f->s > 0 && f->k >= 1 && f->k <= K_MOST);
     uint64_t base = 0;
     for (unsigned j = 0; j < f->k; j++, base += f->s) {
         places[j] = base + weir__scale(weir__probes_next(&probes), f->s);
@@ -305,6 +308,7 @@ static bool has(const reservoir_filter *f, const uint64_t *places) {
 /* Clear the first set bit of those from `low` up to `high`, from a random place on
  * and around the end. */
 static void clear_a_set_bit(uint8_t *cells, uint64_t low, uint64_t high, uint64_t from) {
+    assert(low <= from && from < high);
     for (unsigned looked = 0; looked < SEARCH_WORDS; looked++) {
         uint64_t word_at = from / 64 * 64, end = word_at + 64 < high ? word_at + 64 : high;
         uint64_t word = weir__load_word(cells + word_at / 8) >> (from - word_at);
@@ -339,6 +343,7 @@ HOT bool has_all(const uint64_t *line, const line_halves *mine) {
 /* A NEW key that was not drawn makes room for each bit that it adds. */
 static void make_room(const reservoir_filter *f, uint64_t *line, uint64_t rest, uint64_t random) {
     uint64_t mine[WEIR__GROUPS_MOST], others[WEIR__GROUPS_MOST], group = f->group;
+    assert(f->lines && f->group * f->k <= WEIR__LINE_BITS);
     weir__find_groups(rest, group, f->k, mine);
     weir__find_groups(weir__mix64(random), group, f->k, others);
     for (unsigned j = 0; j < f->k; j++)
@@ -380,6 +385,7 @@ FOR_EACH_CPU_TOLD(size_t, lines_do,
 /* --- the table ------------------------------------------------------------------- */
 
 static size_t chunk_of(unsigned places_per_key) {
+    assert(places_per_key >= 1 && places_per_key <= PLACES);
     size_t keys = PLACES / places_per_key;
     return keys < CHUNK ? keys : CHUNK;
 }
@@ -587,14 +593,7 @@ const weir__filter_class weir__reservoir_class = {
                        "one, which suits streams whose repeats come at any distance.",
              .mergeable = false,
              .options = options},
-    .size = sizeof(reservoir_filter),
-    .state_offset = offsetof(reservoir_filter, state),
-    .state_words = 2,
-    .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
-    .info = info,
+    WEIR__FILTER_FUNCTIONS(reservoir_filter),
     .details = details,
     .no_merge = "what each holds depends on how long its stream was",
     .check = check,

@@ -63,12 +63,5 @@ const weir__sketch_class weir__pcsa_sketch = {
                        "register but takes ten times the memory.",
              .mergeable = true,
              .options = options},
-    .size = sizeof(pcsa_sketch),
-    .create = create,
-    .add = add,
-    .needs = WEIR__NEEDS_PRESENT,
-    .merge = weir__presence_unite,
-    .info = info,
-    .distinct = distinct,
-    .common = weir__common_by_union,
+    WEIR__BITMAP_FUNCTIONS(pcsa_sketch),
 };

@@ -44,6 +44,12 @@ weir_status weir__common_by_union(weir_sketch *a, weir_sketch *b, weir_estimate 
 /* The merge() of sketches whose cells are bits: those of both. */
 weir_status weir__presence_unite(weir_sketch *into, const weir_sketch *from, weir_error *err);
 
+/* The part of a class that all sketches of presences in bits have. */
+#define WEIR__BITMAP_FUNCTIONS(type)                                                               \
+    .size = sizeof(type), .create = create, .add = add, .needs = WEIR__NEEDS_PRESENT,              \
+    .merge = weir__presence_unite, .info = info, .distinct = distinct,                             \
+    .common = weir__common_by_union
+
 /* The totals of a merged sketch. */
 static inline void weir__merge_totals(weir_sketch *into, const weir_sketch *from) {
     into->total_bits = weir__as_bits(weir__total(into) + weir__total(from));

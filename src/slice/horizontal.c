@@ -20,6 +20,7 @@
  * Source     Koloniari, Ntarmos, Pitoura, Souravlias: One is enough: distributed
  *            filtering for duplicate elimination, CIKM 2011, section 3
  */
+#include <assert.h>
 #include <string.h>
 
 #include "slice/nest.h"
@@ -43,6 +44,7 @@ static void without_slice(const horizontal_filter *f, const weir_batch *part, ui
 /* Pass a stretch through one slice; false if it was busy. */
 static bool pass_slice(horizontal_filter *f, weir__stretch *s, const weir_batch *batch,
                        size_t slice, bool offering, bool waiting) {
+    assert(slice < f->nest.count);
     uint64_t *verdicts = weir__stretch_room(s, slice);
     weir_batch part = weir__stretch_part(s, batch, slice);
     size_t seen;
@@ -85,6 +87,7 @@ static bool needs_lost(const weir_filter *filter, const weir_batch *batch) {
 static size_t judge_batch(weir_filter *filter, const weir_batch *batch, bool offering,
                           uint64_t *verdicts) {
     horizontal_filter *f = (horizontal_filter *)filter;
+    assert(f->nest.count <= WEIR__SLICES_MOST);
     size_t seen = 0;
     weir__stretch s;
     for (size_t at = 0; at < batch->count; at += s.count) {
@@ -108,12 +111,8 @@ static weir_status create(weir_filter *filter, weir_error *err) {
                            err);
 }
 
-static size_t site_count(const weir_filter *filter) { return weir__nest_of(filter)->count; }
 static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
     weir__nest_site(weir__nest_of(filter), i, out);
-}
-static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
-    weir__nest_set(weir__nest_of(filter), i, state);
 }
 static void traffic(const weir_filter *filter, weir_traffic *out) {
     weir__nest_traffic(weir__nest_of(filter), 0, weir__nest_of(filter)->count, out);
@@ -138,8 +137,11 @@ static const weir_option options[] = {
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };
 
-static const weir__spread spread = {site_count,       site, set_site, traffic,
-                                    weir__nest_place, NULL, NULL};
+static const weir__spread spread = {.count = weir__nest_sites,
+                                    .site = site,
+                                    .set = weir__nest_set_site,
+                                    .traffic = traffic,
+                                    .place = weir__nest_place};
 
 const weir__filter_class weir__horizontal_class = {
     .kind = {.name = "horizontal",
@@ -148,18 +150,7 @@ const weir__filter_class weir__horizontal_class = {
                        "of two with the same key one is told NEW. One thread gains nothing by it.",
              .mergeable = true,
              .options = options},
-    .size = sizeof(horizontal_filter),
-    .create = create,
-    .start = weir__nest_start,
-    .offer = weir__nest_offer,
-    .test = weir__nest_test,
+    WEIR__NEST_FUNCTIONS(horizontal_filter),
     .info = weir__nest_info,
-    .details = details,
     .merge = weir__nest_merge,
-    .check = weir__nest_check,
-    .pack = weir__nest_pack,
-    .clear = weir__nest_clear,
-    .destroy = destroy,
-    .concurrent = true,
-    .spread = &spread,
 };

@@ -1,6 +1,7 @@
 /* nest.c - making, saving and asking the parts of a composition. */
 #include "slice/nest.h"
 
+#include <assert.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -99,6 +100,7 @@ static weir_status take_first(weir_filter *filter, int place, char *inner, uint6
 /* With its share of fpr, or without any. */
 static weir_status try_part(weir__nest *nest, weir_filter *filter, size_t i, const char *inner,
                             bool with_fpr, weir_error *why) {
+    assert(i < nest->count && nest->stride > nest->head);
     static const char *const hashes[] = {"xxh3", "siphash"};
     char spec[WEIR__SPEC_MAX + 160], fpr[48] = "";
     uint64_t bytes = nest->stride - nest->head;
@@ -239,6 +241,7 @@ void weir__nest_free(weir__nest *nest) {
 /* --- saving and loading ------------------------------------------ */
 
 static uint64_t *head_of(const weir__nest *nest, size_t i) {
+    assert(i < nest->count);
     return (uint64_t *)(void *)(nest->sites[i].filter->cells - nest->head);
 }
 
@@ -251,6 +254,7 @@ typedef struct {
 
 /* Copy to the stretch those of `count` words at `place` that fall into it. */
 static void copy_words(const stretch *s, uint64_t place, const uint64_t *words, size_t count) {
+    assert(place % 8 == 0);
     uint64_t end = place + count * 8;
     uint64_t from = place > s->at ? place : s->at;
     uint64_t to = end < s->at + s->length ? end : s->at + s->length;
@@ -268,6 +272,7 @@ static void pack_part(const stretch *s, uint64_t place, const weir_filter *part)
 }
 
 void weir__nest_pack(const weir_filter *filter, uint64_t at, uint8_t *bytes, size_t length) {
+    assert(length > 0 && at + length <= filter->cells_bytes);
     const weir__nest *nest = weir__nest_of(filter);
     const stretch s = {at, bytes, length};
     uint64_t last = (at + length - 1) / nest->stride;
@@ -306,6 +311,7 @@ void weir__nest_clear(weir_filter *filter) {
 
 weir_status weir__nest_merge(weir_filter *filter, const weir_filter *other, weir_error *err) {
     weir__nest *into = weir__nest_of(filter), *from = weir__nest_of(other);
+    assert(into->count == from->count);
     for (size_t i = 0; i < into->count; i++) {
         weir_status status = weir_filter_merge(into->sites[i].filter, from->sites[i].filter, err);
         if (status != WEIR_OK) return status;
@@ -374,6 +380,7 @@ size_t weir__nest_test(const weir_filter *filter, const weir_batch *batch, uint6
 
 weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch, bool offering,
                             bool waiting, uint64_t *verdicts, size_t *seen) {
+    assert(i < nest->count && batch->count > 0);
     weir__site *site = &nest->sites[i];
     for (;;) {
         weir__answer answer = offering ? site->kind->offer(site, batch, waiting, verdicts, seen)
@@ -403,10 +410,17 @@ weir__site *weir__nest_place(weir_filter *filter, size_t i) {
 }
 
 void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state) {
+    assert(i < nest->count);
     pthread_rwlock_wrlock(&nest->gate);
     nest->sites[i].kind->put(&nest->sites[i], state);
     pthread_rwlock_unlock(&nest->gate);
     weir__nest_wake(nest);
+}
+
+size_t weir__nest_sites(const weir_filter *filter) { return weir__nest_of(filter)->count; }
+
+void weir__nest_set_site(weir_filter *filter, size_t i, weir_site_state state) {
+    weir__nest_set(weir__nest_of(filter), i, state);
 }
 
 void weir__nest_wake(weir__nest *nest) {
@@ -434,6 +448,7 @@ void weir__fairness(const weir__site_counts *counts, size_t count, weir_traffic 
 }
 
 void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir_traffic *traffic) {
+    assert(first + count <= nest->count);
     *traffic = (weir_traffic){
         .sites = nest->count,
         .keys = __atomic_load_n(&nest->traffic[WEIR__KEYS], __ATOMIC_RELAXED),

@@ -103,6 +103,10 @@ weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch,
 void weir__describe_site(weir__site *site, const weir__site_counts *counts, weir_site_info *info);
 void weir__nest_site(const weir__nest *nest, size_t i, weir_site_info *info);
 void weir__nest_set(weir__nest *nest, size_t i, weir_site_state state);
+
+/* The same as functions of a spread whose sites are the parts of the nest. */
+size_t weir__nest_sites(const weir_filter *filter);
+void weir__nest_set_site(weir_filter *filter, size_t i, weir_site_state state);
 weir__site *weir__nest_place(weir_filter *filter, size_t i);
 void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir_traffic *traffic);
 
@@ -138,6 +142,13 @@ static inline void weir__count_traffic(const weir__nest *nest, uint64_t keys, ui
     __atomic_fetch_add(&nest->traffic[WEIR__MESSAGES], messages, __ATOMIC_RELAXED);
     __atomic_fetch_add(&nest->traffic[WEIR__BYTES], bytes, __ATOMIC_RELAXED);
 }
+
+/* The part of a class that all filters made of filters have. */
+#define WEIR__NEST_FUNCTIONS(type)                                                                 \
+    .size = sizeof(type), .create = create, .start = weir__nest_start, .offer = weir__nest_offer,  \
+    .test = weir__nest_test, .details = details, .check = weir__nest_check,                        \
+    .pack = weir__nest_pack, .clear = weir__nest_clear, .destroy = destroy, .concurrent = true,    \
+    .spread = &spread
 
 /* --- one key at a time -------------------------------------------------------------
  *

@@ -1,6 +1,8 @@
 /* site.c - sites in this process. */
 #include "slice/site.h"
 
+#include <assert.h>
+
 /* --- a filter of its own ----------------------------------------- */
 
 /* A site that is lost while somebody waits for its lock gives no answer, and one whose
@@ -65,6 +67,7 @@ void weir__site_own(weir__site *site) {
 
 static weir__answer range_test(weir__site *site, const uint64_t *places, size_t count,
                                uint64_t *on) {
+    assert(count <= 64);
     const weir__places *of = site->filter->class->places;
     if (weir__site_lost(site)) return WEIR__NO_ANSWER;
     *on = 0;
@@ -74,6 +77,7 @@ static weir__answer range_test(weir__site *site, const uint64_t *places, size_t 
 
 static weir__answer range_set(weir__site *site, const uint64_t *places, size_t count,
                               uint64_t *on) {
+    assert(count <= 64);
     const weir__places *of = site->filter->class->places;
     if (weir__site_lost(site)) return WEIR__NO_ANSWER;
     *on = 0;
@@ -104,6 +108,7 @@ static void range_put(weir__site *site, weir_site_state state) {
 }
 
 void weir__site_range(weir__site *site, weir_filter *whole, uint64_t first, uint64_t end) {
+    assert(whole->class->places && first <= end);
     static const weir__site_kind kind = {.test_places = range_test,
                                          .set_places = range_set,
                                          .describe = range_describe,

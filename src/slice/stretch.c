@@ -1,6 +1,7 @@
 /* stretch.c - keys in the order of their slices; see stretch.h. */
 #include "slice/stretch.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/cpu.h"
@@ -98,6 +99,7 @@ static size_t gather_masked(const weir__stretch *s, uint64_t *verdicts) {
 /* --- by places --------------------------------------------------- */
 
 static inline void place_key(weir__stretch *s, const uint64_t *hashes, size_t lane, size_t i) {
+    assert(lane < WEIR__LANES && i < s->count);
     uint16_t place = s->next[lane][s->slice[i]]++;
     s->from[place] = (uint16_t)i;
     s->hashes[place] = hashes[i];
@@ -144,6 +146,7 @@ static void place_columns(weir__stretch *s, const weir_batch *batch, size_t at) 
 }
 
 static void scatter(weir__stretch *s, size_t slice) {
+    assert(slice < s->slices);
     const uint16_t *from = s->from + s->start[slice];
     size_t count = (size_t)s->start[slice + 1] - s->start[slice];
     for (size_t i = 0; i < count; i += 64) {
@@ -168,6 +171,7 @@ static size_t gather_placed(const weir__stretch *s, uint64_t *verdicts) {
 /* --- either way -------------------------------------------------- */
 
 void weir__stretch_sort(weir__stretch *s, const weir_batch *batch, size_t at, size_t slices) {
+    assert(at < batch->count && slices >= 1);
     const uint64_t *hashes = batch->hashes + at;
     bool columns = batch->times || batch->producers || batch->importances;
     s->slices = slices;
@@ -184,6 +188,7 @@ void weir__stretch_sort(weir__stretch *s, const weir_batch *batch, size_t at, si
 }
 
 weir_batch weir__stretch_part(const weir__stretch *s, const weir_batch *whole, size_t slice) {
+    assert(slice < s->slices);
     size_t first = s->start[slice];
     return (weir_batch){.count = s->start[slice + 1] - first,
                         .hashes = s->hashes + first,

@@ -30,6 +30,7 @@
  * level passed, and twice that to set a new key in sparse mode Source     Koloniari et al., CIKM
  * 2011, section 6
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,7 @@ typedef struct {
 static size_t parent_of(const tree_filter *f, size_t node) { return (node - 1) / f->fanout; }
 
 static size_t level_of(const tree_filter *f, size_t node) {
+    assert(node < f->first[f->levels]);
     size_t level = 0;
     while (node >= f->first[level + 1]) level++;
     return level;
@@ -79,6 +81,7 @@ static size_t level_of(const tree_filter *f, size_t node) {
 static size_t leaf_of(const tree_filter *f, const weir_batch *batch, size_t i) {
     uint64_t number = batch->producers ? batch->producers[i] % f->leaves
                                        : weir__scale(weir__mix64(~batch->hashes[i]), f->leaves);
+    assert(number < f->leaves);
     return f->first_leaf + (size_t)number;
 }
 
@@ -88,6 +91,7 @@ typedef enum { NODE_NEW, NODE_SEEN, NODE_LOST } node_answer;
 
 /* A node that is lost gives no answer: the key goes on as on-lost says. */
 static node_answer ask_node(tree_filter *f, size_t node, traveller *t, bool offering) {
+    assert(node < f->first[f->levels]);
     uint64_t verdict;
     size_t seen;
     weir_batch one = {
@@ -116,6 +120,7 @@ static bool confirmed_below(tree_filter *f, size_t node, size_t level, size_t ca
  * last node asked, *last what it said. */
 static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_t *stopped,
                   node_answer *last) {
+    assert(leaf >= f->first_leaf && leaf < f->first[f->levels]);
     size_t node = leaf, came_from = SIZE_MAX;
     for (size_t level = f->levels - 1;; level--) {
         node_answer a = ask_node(f, node, t, setting);
@@ -133,6 +138,7 @@ static bool go_up(tree_filter *f, size_t leaf, bool setting, traveller *t, size_
 /* Set a new key on its way, from where it was decided down to the leaf. `said`: by the top when it
  * was tested. False: another process has set it there meanwhile. */
 static bool set_way(tree_filter *f, size_t leaf, size_t top, node_answer said, traveller *t) {
+    assert(level_of(f, top) <= level_of(f, leaf));
     size_t way[LEVELS_MOST], n = 0;
     for (size_t node = leaf;; node = parent_of(f, node)) {
         way[n++] = node;
@@ -264,14 +270,10 @@ static void info(const weir_filter *filter, weir_filter_info *out) {
     out->fpr_now = 1 - right;
 }
 
-static size_t site_count(const weir_filter *filter) { return SELF(filter)->nest.count; }
 static void site(const weir_filter *filter, size_t i, weir_site_info *out) {
     weir__nest_site(&SELF(filter)->nest, i, out);
     out->level = level_of(SELF(filter), i);
     if (i > 0) out->parent = parent_of(SELF(filter), i);
-}
-static void set_site(weir_filter *filter, size_t i, weir_site_state state) {
-    weir__nest_set(&SELF(filter)->nest, i, state);
 }
 static void traffic(const weir_filter *filter, weir_traffic *out) {
     weir__nest_traffic(&SELF(filter)->nest, SELF(filter)->first_leaf, SELF(filter)->leaves, out);
@@ -321,8 +323,11 @@ static const weir_option options[] = {
     {NULL, 0, 0, 0, NULL, NULL, NULL},
 };
 
-static const weir__spread spread = {site_count,       site, set_site, traffic,
-                                    weir__nest_place, NULL, NULL};
+static const weir__spread spread = {.count = weir__nest_sites,
+                                    .site = site,
+                                    .set = weir__nest_set_site,
+                                    .traffic = traffic,
+                                    .place = weir__nest_place};
 
 const weir__filter_class weir__tree_class = {
     .kind = {.name = "tree",
@@ -332,18 +337,7 @@ const weir__filter_class weir__tree_class = {
                        "a single filter is faster and remembers more.",
              .mergeable = true,
              .options = options},
-    .size = sizeof(tree_filter),
-    .create = create,
-    .start = weir__nest_start,
-    .offer = weir__nest_offer,
-    .test = weir__nest_test,
+    WEIR__NEST_FUNCTIONS(tree_filter),
     .info = info,
-    .details = details,
     .merge = weir__nest_merge,
-    .check = weir__nest_check,
-    .pack = weir__nest_pack,
-    .clear = weir__nest_clear,
-    .destroy = destroy,
-    .concurrent = true,
-    .spread = &spread,
 };

@@ -30,6 +30,7 @@
  * says why. Timers count what runs as they are set, so one thread at a time uses them. Source
  * Koloniari et al., CIKM 2011, section 3
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +73,12 @@ typedef struct {
 
 /* Slices differ by one place at most. */
 static inline size_t slice_of(const vertical_filter *f, uint64_t place) {
+    assert(place < f->all);
     return (size_t)((unsigned __int128)place * f->slices / f->all);
 }
 
 static uint64_t first_of(const vertical_filter *f, size_t slice) {
+    assert(slice <= f->slices);
     return (uint64_t)(((unsigned __int128)slice * f->all + f->slices - 1) / f->slices);
 }
 
@@ -85,6 +88,7 @@ static inline bool is_lost(const vertical_filter *f, size_t slice) {
 
 /* All places of the key at the site of place j, which is the first of them. */
 static unsigned gather(const vertical_filter *f, inquiry *q, unsigned j, uint64_t *places) {
+    assert(f->k <= K_MOST && j < f->k);
     unsigned count = 0;
     for (unsigned i = j; i < f->k; i++) {
         if (q->slices[i] != q->slices[j]) continue;
@@ -97,6 +101,7 @@ static unsigned gather(const vertical_filter *f, inquiry *q, unsigned j, uint64_
 /* One message to the site of place j about all places of the key there. True: it has answered, and
  * all of them are on, or were. */
 static bool ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool set) {
+    assert(q->slices[j] < f->slices);
     weir__site *site = &f->sites[q->slices[j]];
     uint64_t places[K_MOST], on;
     unsigned count = gather(f, q, j, places);
@@ -118,6 +123,7 @@ static bool ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool
 
 /* What all sites of the key, but for that of place `but`, are to be asked next. */
 static void announce(vertical_filter *f, inquiry *q, unsigned but, bool backwards, bool set) {
+    assert(but <= f->k);
     uint64_t places[K_MOST], asked = q->asked, first = 0;
     if (!f->base.elsewhere) return;
     for (unsigned j = 0; j < f->k; j++) {
@@ -194,6 +200,7 @@ static void add_counts(vertical_filter *f, const inquiry *q, size_t keys) {
 
 /* Under the key's lock. */
 static bool judge(vertical_filter *f, inquiry *q, bool offering) {
+    assert(f->k >= 1 && f->live <= f->k);
     for (unsigned j = 0; j < f->k; j++) q->slices[j] = (uint16_t)slice_of(f, q->places[j]);
     ask_all(f, q, offering);
     bool seen = f->letter ? q->on >= f->live : !q->off && q->live >= f->live;
@@ -449,18 +456,7 @@ const weir__filter_class weir__vertical_class = {
                        "slices cost one.",
              .mergeable = true,
              .options = options},
-    .size = sizeof(vertical_filter),
-    .create = create,
-    .start = weir__nest_start,
-    .offer = weir__nest_offer,
-    .test = weir__nest_test,
+    WEIR__NEST_FUNCTIONS(vertical_filter),
     .info = weir__nest_info,
-    .details = details,
     .merge = merge,
-    .check = weir__nest_check,
-    .pack = weir__nest_pack,
-    .clear = weir__nest_clear,
-    .destroy = destroy,
-    .concurrent = true,
-    .spread = &spread,
 };

@@ -31,6 +31,8 @@
  *            but where one sticks), and a count from the second array is cut to
  *            what the first allows.
  */
+#include <assert.h>
+
 #include "filter/counters/counters_line.h"
 
 enum { OPT_METHOD = WEIR__COUNTERS_OWN };
@@ -77,6 +79,7 @@ static bool increase(const spectral_filter *f, weir__counters_key key, const uin
 /* One more in the second array; a key that was not there yet comes with all that
  * the first says it has. */
 static void raise_second(spectral_filter *f, weir__counters_key key, unsigned value) {
+    assert(f->recurring && value > 0);
     uint64_t places[WEIR__COUNTERS_K_MOST];
     unsigned times;
     weir__counters_places(&f->base, &f->second, key, places);
@@ -87,6 +90,7 @@ static void raise_second(spectral_filter *f, weir__counters_key key, unsigned va
 }
 
 static void lower_second(const spectral_filter *f, weir__counters_key key) {
+    assert(f->recurring);
     uint64_t places[WEIR__COUNTERS_K_MOST];
     unsigned times;
     weir__counters_places(&f->base, &f->second, key, places);
@@ -126,6 +130,7 @@ static bool lower_all(spectral_filter *f, weir__counters_key key, const uint64_t
  * throw away the work on the next keys. */
 static void find(const void *filter, uint64_t hash, uint64_t *places) {
     const spectral_filter *f = filter;
+    assert(f->first.k + 2 <= WEIR__PLACES);
     weir__counters_key key = weir__counters_key_of(&f->base, &f->first, hash);
     if (f->first.block) __builtin_prefetch(key.words, 1);
     weir__counters_places(&f->base, &f->first, key, places);
@@ -300,14 +305,7 @@ const weir__filter_class weir__spectral_class = {
                        "alone, of more keys than fit here, take a sketch.",
              .mergeable = false,
              .options = options},
-    .size = sizeof(spectral_filter),
-    .state_offset = offsetof(spectral_filter, state),
-    .state_words = 3,
-    .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
-    .info = info,
+    WEIR__FILTER_FUNCTIONS(spectral_filter),
     .details = details,
     .merge = merge,
     .remove = remove_keys,

@@ -52,6 +52,7 @@
  */
 #include "filter/fading/importance.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -234,6 +235,7 @@ static scale scale_of(const importance_filter *f) {
 /* Between the classes that a number on several equal cuts could be in, the
  * middle one, rounded up. */
 static inline unsigned level_of(const scale *s, double x) {
+    assert(s->count < WEIR__LEVELS);
     unsigned below = 0, not_above = 0;
     for (unsigned i = 0; i < s->count; i++) {
         below += s->cuts[i] < x;
@@ -244,6 +246,7 @@ static inline unsigned level_of(const scale *s, double x) {
 
 /* Take a number into the sample, in the place of one chosen at random. */
 static void replace_in_sample(importance_filter *f, double x, uint64_t out) {
+    assert(out < f->state.sampled && f->state.sampled <= SAMPLE);
     double *sample = f->state.sample;
     uint64_t at = out;
     while (at + 1 < f->state.sampled && sample[at + 1] < x) sample[at] = sample[at + 1], at++;
@@ -327,6 +330,7 @@ static weir__decay decay_so_far(const importance_filter *f) {
 }
 
 static double gap_half_forgotten(const importance_filter *f, const weir__decay *d, unsigned level) {
+    assert(level <= f->c.max);
     double cells = (double)f->c.cells, low = 0, high = cells;
     if (weir__decay_fnr(d, cells, f->c.K, f->c.P, level, 64 * cells) < 0.5) return INFINITY;
     while (weir__decay_fnr(d, cells, f->c.K, f->c.P, level, high) < 0.5) low = high, high *= 2;
@@ -448,14 +452,7 @@ const weir__filter_class weir__importance_class = {
              .mergeable = false,
              .options = options,
              .uses_importance = true},
-    .size = sizeof(importance_filter),
-    .state_offset = offsetof(importance_filter, state),
-    .state_words = sizeof(((importance_filter *)0)->state) / 8,
-    .create = create,
-    .start = start,
-    .offer = offer,
-    .test = test,
-    .info = info,
+    WEIR__FILTER_FUNCTIONS(importance_filter),
     .details = details,
     .no_merge = "the union would be fuller than the bound on false positives allows",
     .check = check,

@@ -5,6 +5,7 @@
  * keys.c and writer.c know nothing of messages. What ends a record in a file may stand in the
  * middle of a message: the ends are where the messages end.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "stream_internal.h"
@@ -26,6 +27,7 @@ stream_status stream__feed_check(const stream_options *o, stream_error *err) {
 /* Copy messages in, behind one another. */
 static bool take(stream_framer *f, stream_block *block, stream_wrong *wrong,
                  const stream_message *messages, size_t count) {
+    assert(count <= STREAM_FEED_MOST);
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += messages[i].length + 1;
     if (!stream__block_reserve(block, bytes)) return false;

@@ -20,6 +20,7 @@
  * Trouble never overtakes records: if a block has records when something fails,
  * it is handed on first and the failure comes with the next call.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -246,6 +247,7 @@ static bool by_name(const key_plan *plan) {
 /* Look at the first bytes of a file: take a byte order mark off, find out whether it is one JSON
  * array. False: more bytes are needed. */
 static bool look_at_beginning(stream_framer *f, stream_block *block) {
+    assert(f->beginning && block->end > block->base);
     unsigned char *p = block->memory + block->base;
     size_t length = block->end - block->base;
     mark_kind mark = begins_with_mark(p, length, f->at_eof);
@@ -282,6 +284,7 @@ static stream_status keep_first_header(stream_framer *f, const unsigned char *ro
 /* The first record of a file is its header: the first one stays as record 0, others must
  * equal it and go. */
 static void take_header(stream_framer *f, stream_block *block) {
+    assert(f->header_next && block->count);
     const char *file = f->files[f->at.file];
     const unsigned char *row = block->memory + block->base;
     uint32_t length = block->batch.open_end && block->count == 1 ? block->ends[1] - block->base
@@ -435,6 +438,7 @@ static void go_to_file(stream_framer *f, uint64_t file) {
 }
 
 static void close_file(stream_framer *f) {
+    assert(f->at.file < f->file_count);
     stream__source_close(f->source);
     f->source = NULL;
     go_to_file(f, f->at.file + 1);
@@ -461,6 +465,7 @@ static bool begin(stream_framer *f, stream_block *block) {
     block->scanned = block->base + (uint32_t)f->carry_scanned;
     block->end = (uint32_t)head;
     block->limit = (uint32_t)(head + room);
+    assert(block->end <= block->limit && block->limit <= block->capacity);
     block->ends[0] = block->base;
     block->count = 0;
     block->header = block->open_quote = false;
@@ -471,6 +476,7 @@ static bool begin(stream_framer *f, stream_block *block) {
 
 /* Make room for another read after a record that has not ended yet. */
 static bool grow(stream_framer *f, stream_block *block) {
+    assert(block->count == 0); /* one record fills the block */
     size_t limit = (size_t)block->limit + f->block_size;
     if (limit > block->capacity && !resize(block, 2 * limit)) return false;
     block->limit = (uint32_t)limit;
@@ -479,6 +485,7 @@ static bool grow(stream_framer *f, stream_block *block) {
 
 static bool keep_carry(stream_framer *f, const stream_block *block) {
     uint32_t from = block->ends[block->count];
+    assert(from <= block->scanned && block->scanned <= block->end);
     size_t length = block->end - from;
     if (length > f->carry_capacity) {
         unsigned char *carry = realloc(f->carry, length + f->block_size);
@@ -496,6 +503,7 @@ static void describe(stream_framer *f, stream_block *block) {
     stream_batch *b = &block->batch;
     const stream_options *o = f->options;
     uint32_t last = block->ends[block->count];
+    assert(block->count && last <= block->end && f->at.file < f->file_count);
     bool ended = !b->open_end || block->count > 1;
     if (is_table(o->format) && ended) {
         uint32_t end = b->open_end ? block->ends[block->count - 1] : last;

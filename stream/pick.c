@@ -5,6 +5,7 @@
  * through the same code, with a hash function that looks at the bytes instead of
  * hashing them. So a picked field cannot differ from what was hashed.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,7 @@ static bool append_list(stream_buffer *b, const unsigned char *p, size_t length)
 /* One JSON value as json.c spells it, without the tag; a string bare if it can be told from all
  * other values, and among several never. */
 static bool append_json(stream_buffer *b, const unsigned char *p, size_t length, bool bare) {
+    assert(length > 0); /* a part begins with its type */
     switch (*p) {
     case 'm':
         return append_list(b, p + 1, length - 1);
@@ -129,6 +131,7 @@ static bool needs_quotes(const unsigned char *p, size_t length) {
 
 /* Put what was appended from `at` on in quotes, as CSV does, if it could be misread. */
 static bool quote_from(stream_buffer *b, size_t at) {
+    assert(at <= b->length);
     size_t length = b->length - at;
     if (!needs_quotes(b->bytes + at, length)) return true;
     unsigned char *part = malloc(length);
@@ -179,6 +182,7 @@ static const void *readable(stream_picker *picker, size_t *length) {
 
 const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t i,
                         size_t *length) {
+    assert(i < batch->count);
     picker->ends[0] = batch->offsets[i];
     picker->ends[1] = batch->offsets[i + 1];
     picker->seen = NULL;

@@ -20,6 +20,7 @@
  * A failure is the outcome of a block like any other, so it comes after every
  * record that precedes it, whoever meets it first.
  */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -116,6 +117,7 @@ static bool can_frame(const stream_reader *r) {
 
 /* Make the next block; the lock is held on entry and exit, and not between. */
 static void make_block(stream_reader *r, stream_keyer *keyer) {
+    assert(can_frame(r));
     stream_block *block = &r->blocks[r->framed++ % r->slots];
     block->ready = false;
     r->framing = true;
@@ -173,6 +175,7 @@ static void on_attention(void *context) {
 static stream_status deliver(stream_reader *r, stream_block *block, const stream_batch **batch,
                              stream_error *err) {
     if (block->outcome == STREAM_BATCH) {
+        assert(block->count && block->ends[block->count] >= block->ends[0]);
         *batch = &block->batch;
         uint32_t bytes = block->ends[block->count] - block->ends[0];
         atomic_fetch_add_explicit(&r->records, block->count - block->header, memory_order_relaxed);
@@ -230,6 +233,7 @@ static stream_status await(stream_reader *r, taker *t, int timeout_ms) {
 static void give_back(stream_reader *r, taker *t) {
     if (!t->holding) return;
     t->holding = false;
+    assert(t->next >= r->taker_count);
     if (busy_slots(r) > r->slots / 2) return;
     pthread_cond_signal(&r->work);
     if (r->taker_count > 1) pthread_cond_broadcast(&r->news);
@@ -267,6 +271,7 @@ static stream_status next_alone(stream_reader *r, int timeout_ms, const stream_b
 
 stream_status stream_take(stream_reader *r, unsigned consumer, int timeout_ms,
                           const stream_batch **batch, stream_error *err) {
+    assert(consumer < r->taker_count || !r->threaded);
     *batch = NULL;
     if (!consumer && atomic_exchange(&r->control.interrupted, false)) return STREAM_INTERRUPTED;
     return r->threaded ? next_threaded(r, &r->takers[consumer], timeout_ms, batch, err)
@@ -315,6 +320,7 @@ static stream_cause cause_of(stream_reason reason, bool message) {
 
 void stream_record_error(const stream_reader *r, const stream_batch *batch, size_t i,
                          stream_error *err) {
+    assert(i < batch->count);
     static const char *const texts[] = {
 #define STREAM_REASON_TEXT(name, status, text) text,
         STREAM_REASON_LIST(STREAM_REASON_TEXT)

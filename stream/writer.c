@@ -15,6 +15,7 @@
  * With `background` a thread compresses and writes one buffer while the caller
  * fills the other. A failure there is reported by the next call.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -104,6 +105,7 @@ static stream_status write_all(stream_writer *w, const unsigned char *p, size_t 
 }
 
 static stream_status put_gzip(stream_writer *w, const unsigned char *p, size_t n, output_end end) {
+    assert(w->packed && n <= UINT32_MAX);
     int flush = end == END ? Z_FINISH : end == PUSH ? Z_SYNC_FLUSH : Z_NO_FLUSH;
     w->gzip.next_in = (unsigned char *)p;
     w->gzip.avail_in = (unsigned)n;
@@ -118,6 +120,7 @@ static stream_status put_gzip(stream_writer *w, const unsigned char *p, size_t n
 }
 
 static stream_status put_zstd(stream_writer *w, const unsigned char *p, size_t n, output_end end) {
+    assert(w->packed && w->zstd);
     ZSTD_EndDirective flush = end == END    ? ZSTD_e_end
                               : end == PUSH ? ZSTD_e_flush
                                             : ZSTD_e_continue;
@@ -173,6 +176,7 @@ static void wait_until_idle(stream_writer *w) {
 }
 
 static void hand_over(stream_writer *w, output_end end) {
+    assert(w->background && w->used <= w->size);
     pthread_mutex_lock(&w->lock);
     while (w->busy) pthread_cond_wait(&w->change, &w->lock);
     unsigned char *empty = w->other;
@@ -221,6 +225,7 @@ static stream_status state(stream_writer *w, stream_error *err) {
 }
 
 static void put_slowly(stream_writer *w, const unsigned char *p, size_t n) {
+    assert(w->used < w->size);
     while (n) {
         if (w->used == 0 && n >= w->size && !w->background) { /* nothing to gather */
             put_out(w, p, w->size, GO_ON);
@@ -254,6 +259,7 @@ static void pay_terminator(stream_writer *w) {
 
 /* Remember that what was just written lacks its end. */
 static void owe_terminator(stream_writer *w, const stream_batch *b) {
+    assert(!w->open_end && b->terminator_length <= sizeof w->terminator);
     w->open_end = true;
     w->terminator_length = b->terminator_length;
     memcpy(w->terminator, b->terminator, sizeof w->terminator);
@@ -269,6 +275,7 @@ static inline void copy_run(unsigned char *to, const unsigned char *from, size_t
 }
 
 static inline void put_run(stream_writer *w, const stream_batch *b, size_t from, size_t to) {
+    assert(from < to && to <= b->count);
     const unsigned char *p = b->base + b->offsets[from];
     size_t n = b->offsets[to] - b->offsets[from];
     pay_terminator(w);
@@ -355,6 +362,7 @@ static void put_json_behind(stream_writer *w, const unsigned char *p, size_t n, 
 }
 
 static void put_behind(stream_writer *w, const stream_batch *b, size_t i, const front *f) {
+    assert(i < b->count);
     const unsigned char *p = b->base + b->offsets[i];
     size_t n = b->offsets[i + 1] - b->offsets[i], more = strlen(f->value);
     bool ended = !(b->open_end && i + 1 == b->count);

@@ -27,6 +27,7 @@ static inline void weir__bit_clear(uint8_t *cells, uint64_t i) {
 
 /* Cells of width 1 << shift, shift 0..3. */
 static inline unsigned weir__cell_get(const uint8_t *cells, unsigned shift, uint64_t i) {
+    assert(shift <= 3);
     uint64_t bit = i << shift;
     return (cells[bit >> 3] >> (bit & 7)) & ((1u << (1u << shift)) - 1);
 }

@@ -11,6 +11,7 @@
 
 #define XXH_INLINE_ALL
 #define XXH_STATIC_LINKING_ONLY
+#include <assert.h>
 #include <sodium.h>
 #include <stdbool.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static inline uint64_t mix(const uint8_t *in, const uint8_t *secret) {
  * learn. */
 static inline uint64_t hash_middling(const weir__hasher *hasher, const uint8_t *key,
                                      size_t length) {
+    assert(length >= MIDDLING_LEAST && length <= MIDDLING_MOST);
     const uint8_t *end = key + length, *secret = hasher->secret;
     uint64_t more = -(uint64_t)(length > 64);
     uint64_t inner =
@@ -89,6 +91,7 @@ typedef bool hash_side_by_side(const weir__hasher *hasher, const uint8_t *base,
 /* Records one by one. */
 HOT void hash_singly(const weir__hasher *hasher, const uint8_t *base, const uint32_t *offsets,
                      size_t from, size_t to, size_t tail, uint64_t *hashes) {
+    assert(from <= to);
     for (size_t i = from; i < to; i++)
         hashes[i] = weir__hash(hasher, base + offsets[i], offsets[i + 1] - offsets[i] - tail);
 }
@@ -98,6 +101,7 @@ HOT void hash_singly(const weir__hasher *hasher, const uint8_t *base, const uint
 HOT void hash_in_groups(const weir__hasher *hasher, const uint8_t *base, const uint32_t *offsets,
                         size_t count, size_t tail, uint64_t *hashes, size_t width,
                         hash_side_by_side *group) {
+    assert(width == 4 || width == 8);
     size_t first = offsets[0], end = offsets[count], i = 0;
     for (; count - i >= width; i += width)
         if (offsets[i] - first < 16 || end - offsets[i + width] < 16 ||

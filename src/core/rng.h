@@ -8,6 +8,7 @@
 #ifndef WEIR_CORE_RNG_H
 #define WEIR_CORE_RNG_H
 
+#include <assert.h>
 #include <stdint.h>
 
 /* The step from one state to the next, and the factors of the mix. */
@@ -34,6 +35,7 @@ static inline uint64_t weir__scale(uint64_t word, uint64_t range) {
 }
 
 static inline uint64_t weir__rng_below(uint64_t *state, uint64_t range) {
+    assert(range > 0);
     return weir__scale(weir__rng_next(state), range);
 }
 

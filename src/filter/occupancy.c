@@ -12,6 +12,7 @@
  */
 #include "filter/occupancy.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "core/cells.h"
@@ -40,6 +41,7 @@ typedef struct {
 } key_in_line;
 
 static key_in_line key_in_line_of(unsigned k, unsigned a_word) {
+    assert(k >= 1 && a_word >= 1);
     key_in_line l = {
         .k = k, .a_word = a_word, .each = k / WEIR__LINE_WORDS, .more = k % WEIR__LINE_WORDS};
     double share = (double)l.more / WEIR__LINE_WORDS, miss = 1 - 1.0 / a_word,
@@ -148,6 +150,7 @@ unsigned weir__shape_best_k(weir__shape shape, double fpr) {
  * cells in its word; over the Poisson number of keys in a line the share of zeros is
  * e^(-c hit). This is minus the log of the zeros for each key. */
 static double thinning(weir__shape shape, unsigned k) {
+    assert(k >= 1 && shape.cells > 1);
     if (!shape.a_word) return -(k * log1p(-1 / shape.cells));
     double hit = 1 - key_in_line_of(k, shape.a_word).misses;
     return hit * WEIR__LINE_WORDS * shape.a_word / shape.cells;

@@ -23,6 +23,7 @@
  *            claim too little (1.96 both ways held 134 of 150 times).
  * Source     thesis 5.2.4 steps 2 and 3, 5.2.5, 5.3.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,7 @@ static uint32_t seen_subsets(const weir__level *level) {
     return level->subsets < SUBSETS_SEEN ? level->subsets : SUBSETS_SEEN;
 }
 static uint32_t seen_subset(const weir__level *level, uint32_t i) {
+    assert(i < seen_subsets(level));
     return (uint32_t)((uint64_t)i * level->subsets / seen_subsets(level));
 }
 
@@ -102,6 +104,7 @@ static size_t witness_values(const weir_pairs *p, const weir__level *level) {
 }
 
 static void want_witnesses(wanted_list *w, const weir_pairs *p, size_t stream) {
+    assert(stream < p->streams);
     const weir__level *level = &p->shape.level[stream % p->shape.levels];
     unsigned repeat = (unsigned)(stream / p->shape.levels);
     weir__labelled record;
@@ -115,6 +118,7 @@ static void want_witnesses(wanted_list *w, const weir_pairs *p, size_t stream) {
 
 /* Which subsets of a stream did a witness draw itself? */
 static void witness_draws(weir_pairs *p, size_t witness, size_t stream) {
+    assert(witness < weir__witness_count(p) && stream < p->streams);
     unsigned level = (unsigned)(stream % p->shape.levels);
     uint64_t rng =
         weir__repeat_state(*weir__witness(p, witness), (unsigned)(stream / p->shape.levels));
@@ -125,6 +129,7 @@ static void witness_draws(weir_pairs *p, size_t witness, size_t stream) {
 }
 
 static bool taken(const weir_pairs *p, uint32_t subset) {
+    assert(subset / 64 < p->shape.bitmap_words);
     return p->bitmap[subset / 64] >> (subset % 64) & 1;
 }
 
@@ -167,6 +172,7 @@ typedef struct {
 } stream_size;
 
 static weir_status self_offline(weir_pairs *p, size_t stream, stream_size *out, weir_error *err) {
+    assert(!p->online && stream < p->streams);
     const weir__level *level = &p->shape.level[stream % p->shape.levels];
     wanted_list w;
     weir_status status = WEIR_OK;
@@ -287,6 +293,7 @@ static weir_status sketched_variance(weir_pairs *p, size_t stream, const weir__m
 }
 
 static weir_status self_online(weir_pairs *p, size_t stream, stream_size *out, weir_error *err) {
+    assert(p->online && stream < p->streams);
     const weir__level *level = &p->shape.level[stream % p->shape.levels];
     const weir__matrix *m = &p->matrix[stream];
     double y = self_size(m);
@@ -297,6 +304,7 @@ static weir_status self_online(weir_pairs *p, size_t stream, stream_size *out, w
 
 static weir_status join_online(weir_pairs *a, weir_pairs *b, size_t stream, stream_size *out,
                                weir_error *err) {
+    assert(a->online && b->online && stream < a->streams && stream < b->streams);
     const weir__matrix *ma = &a->matrix[stream], *mb = &b->matrix[stream];
     double rows[WEIR__DEPTH_MOST], ya = self_size(ma), yb = self_size(mb), left, right;
     for (unsigned i = 0; i < ma->depth; i++) rows[i] = weir__row_join(ma, mb, i, 0, 0);
@@ -372,6 +380,7 @@ static weir_status answer_once(const question *q, unsigned repeat, weir_pairs_an
 /* The median of a field over the repetitions. */
 static double median_of(const weir_pairs_answer *all, unsigned n, size_t offset) {
     double numbers[100];
+    assert(n >= 1 && n <= sizeof numbers / sizeof *numbers);
     for (unsigned i = 0; i < n; i++)
         memcpy(&numbers[i], (const char *)&all[i] + offset, sizeof *numbers);
     return weir__median(numbers, n);
@@ -397,6 +406,7 @@ static double clip(double x, double low, double high) {
 
 /* Student's t of 97.5%, by degrees of freedom from 1: 1.96 from 30 on, near enough. */
 static double student(unsigned freedom) {
+    assert(freedom >= 1);
     static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
     enum { KNOWN = sizeof t / sizeof *t };

@@ -22,6 +22,7 @@
  * Source     thesis 5.2.2, 5.2.3; the index is the prefix filter of Chaudhuri,
  *            Ganti, Kaushik, ICDE 2006.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ int weir__by_word(const void *a, const void *b) {
 }
 
 unsigned weir_rows_agree(const uint64_t *a, const uint64_t *b, unsigned columns, bool set) {
+    assert(columns <= WEIR__COLUMNS_MOST);
     uint64_t left[WEIR__COLUMNS_MOST], right[WEIR__COLUMNS_MOST];
     if (!set) return agree_in_place(a, b, columns);
     memcpy(left, a, columns * sizeof *left);
@@ -88,6 +90,7 @@ static unsigned agree(const comparison *c, size_t i, size_t j) {
 }
 
 static void count_pair(const comparison *c, size_t i, size_t j, unsigned same) {
+    assert(i < c->rows && j < c->rows && same <= c->d);
     if (same < c->s) return;
     const uint64_t *a = c->weight[0], *b = c->weight[1];
     c->out->count[same] += c->join ? (double)a[i] * (double)b[j] + (double)b[i] * (double)a[j]
@@ -190,6 +193,7 @@ FOR_EACH_CPU(bool, compare_block,
 
 static void compare_blocks(const comparison *c, const uint32_t *columns, size_t from, size_t to,
                            size_t others, size_t others_end) {
+    assert(to <= c->rows && others_end <= c->rows && others_end - others <= OTHERS_BLOCK);
     uint32_t mine[WEIR__COLUMNS_MOST], same[OTHERS_BLOCK];
     for (size_t i = from; i < to; i++) {
         size_t begin = i + 1 > others ? i + 1 : others;
@@ -234,6 +238,7 @@ static int by_key(const void *a, const void *b) {
 
 /* A value with its column, or an item; 0 for no item. */
 static uint64_t token(const comparison *c, size_t i, unsigned place) {
+    assert(i < c->rows && place < c->d);
     uint64_t value = row_at(c, i)[place];
     if (c->set) return value ? weir__mix64(value) | 1 : 0;
     return weir__mix64(value + (place + 1) * WEIR__GOLD) | 1;
@@ -305,6 +310,7 @@ typedef struct {
 } index_lists;
 
 static size_t list_end(const index_lists *x, size_t from) {
+    assert(from < x->count);
     size_t to = from + 1;
     while (to < x->count && x->entries[to].key == x->entries[from].key) to++;
     return to;
@@ -389,6 +395,7 @@ static uint64_t *sample_rows(const weir_pairs *p) {
  * what the choice of these records adds. `others`: records that each was compared with. `left`:
  * the share of all records that is not in the sample. */
 static double choice_variance(const uint32_t *partners, size_t n, double others, double left) {
+    assert(n > 0 && left >= 0);
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
         double share = partners[i] / others;

@@ -24,6 +24,7 @@
  */
 #include "pairs/rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@
 
 /* The next character; a byte that is not UTF-8 stands for itself. */
 static uint32_t next_letter(const uint8_t **at, const uint8_t *end) {
+    assert(*at < end);
     const uint8_t *p = *at;
     unsigned more = *p >= 0xf0 && *p < 0xf8   ? 3
                     : *p >= 0xe0 && *p < 0xf0 ? 2
@@ -89,6 +91,7 @@ typedef struct {
 } shingler;
 
 static void hand_over(shingler *s, unsigned length) {
+    assert(length && length <= s->w && length <= s->count);
     uint64_t h = s->seed;
     for (size_t i = s->count - length; i < s->count; i++)
         h = weir__mix64((h ^ s->last[i % s->w]) + WEIR__GOLD);
@@ -166,6 +169,7 @@ static void keep_least(void *context, uint64_t shingle) {
 static weir_row_status text_row(const weir__row_maker *maker, const weir_field *field,
                                 uint64_t *row) {
     minima m = {.functions = maker->columns * maker->group};
+    assert(m.functions <= WEIR__COLUMNS_MOST * WEIR__GROUP_MOST);
     uint64_t state = maker->hasher.seed;
     for (unsigned i = 0; i < m.functions; i++) {
         m.keys[i] = weir__rng_next(&state);
@@ -203,6 +207,7 @@ static void project(void *context, uint64_t shingle) {
 static weir_row_status cosine_row(const weir__row_maker *maker, const weir_field *field,
                                   uint64_t *row) {
     projected p = {.projections = maker->columns * maker->group};
+    assert(p.projections <= WEIR__COLUMNS_MOST * WEIR__GROUP_MOST);
     if (!shingles(maker, field, project, &p)) return WEIR_ROW_EMPTY;
     for (unsigned c = 0; c < maker->columns; c++) {
         row[c] = 0;

@@ -10,6 +10,7 @@
  */
 #include "pairs/sort64.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PART_BITS = 13, STEP_BITS = 8, MOST_BITS = 12, SMALL = 24, TINY = 64 };
@@ -61,6 +62,7 @@ static void quick(uint64_t *words, size_t count) {
  * each begin; starts[0..2^bits]. */
 static void find_starts(const uint64_t *words, size_t count, unsigned shift, unsigned bits,
                         size_t *starts) {
+    assert(bits <= MOST_BITS && shift < 64);
     size_t buckets = (size_t)1 << bits, sum = 0;
     memset(starts, 0, (buckets + 1) * sizeof *starts);
     for (size_t i = 0; i < count; i++) starts[words[i] >> shift & (buckets - 1)]++;
@@ -74,6 +76,7 @@ static void find_starts(const uint64_t *words, size_t count, unsigned shift, uns
 /* Afterwards starts[b] is where bucket b ends. */
 static void scatter(const uint64_t *from, uint64_t *to, size_t count, unsigned shift, unsigned bits,
                     size_t *starts) {
+    assert(bits <= MOST_BITS && shift < 64);
     uint64_t mask = (UINT64_C(1) << bits) - 1;
     for (size_t i = 0; i < count; i++) to[starts[from[i] >> shift & mask]++] = from[i];
 }
@@ -98,6 +101,7 @@ static void insert_copies(const uint64_t *from, uint64_t *to, size_t count, unsi
 /* `count` words that share the bits above `shift`, in order to `words`; those of
  * `scratch` are lost. */
 static void sort_part(uint64_t *scratch, uint64_t *words, size_t count, unsigned shift) {
+    assert(shift >= 2 * STEP_BITS);
     size_t starts[(1 << MOST_BITS) + 1];
     find_starts(scratch, count, shift - 2 * STEP_BITS, STEP_BITS, starts);
     scatter(scratch, words, count, shift - 2 * STEP_BITS, STEP_BITS, starts);

@@ -116,6 +116,7 @@ static weir_status divide_arena(weir__store *store, uint64_t memory, weir_error 
     }
     store->scratch = at;
     store->scratch_words = store->record_room * largest;
+    assert(store->scratch + store->scratch_words == store->arena + store->arena_bytes / 8);
     return WEIR_OK;
 }
 
@@ -135,6 +136,7 @@ weir_status weir__store_new(weir__store **out, uint64_t memory, size_t streams,
 }
 
 static void unmap_image(uint64_t *image, uint64_t words, bool in_file) {
+    assert(!image || words); /* none is mapped for nothing */
     if (!image) return;
     if (in_file) munmap(image, words * 8);
     else weir__unmap(image, words * 8);
@@ -194,6 +196,7 @@ static weir_status open_file(weir__store *store, int *fd, weir_error *err) {
 
 static weir_status write_words(weir__store *store, const uint64_t *words, size_t count,
                                weir_error *err) {
+    assert(store->fd >= 0);
     const uint8_t *at = (const uint8_t *)words;
     for (size_t left = count * 8; left;) {
         ssize_t n = pwrite(store->fd, at, left, (off_t)store->file_end);
@@ -236,6 +239,7 @@ typedef struct {
 
 /* An entry of a run; returns where the next one goes. */
 static inline uint64_t *put_counted(uint64_t *out, uint64_t word, uint64_t count) {
+    assert(count >= 1);
     *out++ = word;
     if (count > 1) {
         *out++ = word;
@@ -252,6 +256,7 @@ static void flush_run(run_writer *w) {
 
 static inline void write_counted(run_writer *w, uint64_t word, uint64_t count) {
     if (w->used + 3 > w->room) flush_run(w);
+    assert(w->used + 3 <= w->room); /* a word with a count takes three */
     w->used = (size_t)(put_counted(w->buffer + w->used, word, count) - w->buffer);
 }
 
@@ -268,12 +273,14 @@ static weir_status end_run(run_writer *w, stream *s) {
 
 /* The next word of a sorted array and how often it stands there. */
 static inline uint64_t count_repeats(const uint64_t *at, const uint64_t *end) {
+    assert(at < end);
     const uint64_t *from = at;
     while (at < end && *at == *from) at++;
     return (uint64_t)(at - from);
 }
 
 static weir_status write_gathered(weir__store *store, stream *s, weir_error *err) {
+    assert(store->sorted);
     size_t count = store->records * s->share;
     run_writer w = begin_run(store, store->scratch, store->scratch_words, err);
     for (const uint64_t *at = s->words, *end = at + count; at && at < end;) {
@@ -325,6 +332,7 @@ size_t weir__store_reserve(weir__store *store, size_t records, weir_error *err) 
 }
 
 uint64_t *weir__store_end(weir__store *store, size_t i) {
+    assert(i < store->stream_count);
     return store->streams[i].words + store->records * store->streams[i].share;
 }
 
@@ -410,6 +418,7 @@ struct weir__cursor {
 
 /* A run is read in whole entries: refill when fewer than three words are left. */
 static weir_status refill(source *s, weir_error *err) {
+    assert(s->at <= s->end && (size_t)(s->end - s->at) < s->buffer_words);
     size_t kept = (size_t)(s->end - s->at);
     memmove(s->buffer, s->at, kept * 8);
     size_t room = s->buffer_words - kept;
@@ -452,6 +461,7 @@ static inline bool advance(weir__cursor *c, source *s, uint64_t *word) {
 }
 
 static void sift_down(weir__cursor *c, size_t at) {
+    assert(at < c->heap_count);
     heap_entry entry = c->heap[at];
     for (size_t child; (child = 2 * at + 1) < c->heap_count; at = child) {
         if (child + 1 < c->heap_count && c->heap[child + 1].word < c->heap[child].word) child++;
@@ -478,6 +488,7 @@ static void open_run(source *to, weir__store *store, const run *r, uint64_t *buf
 /* Sources of one store, its runs' buffers out of its scratch. */
 static size_t open_store(source *to, weir__store *store, size_t stream_number, bool gathered,
                          uint64_t *scratch, size_t scratch_words) {
+    assert(stream_number < store->stream_count);
     stream *s = &store->streams[stream_number];
     size_t n = 0, each = s->run_count ? scratch_words / s->run_count : 0;
     for (size_t i = 0; i < s->run_count; i++)
@@ -524,6 +535,7 @@ weir__cursor *weir__cursor_open(weir__store *store, size_t stream_number, weir_e
 
 /* Let the first of the heap go on. */
 static inline void step(weir__cursor *c) {
+    assert(c->heap_count);
     if (!advance(c, c->heap[0].from, &c->heap[0].word)) c->heap[0] = c->heap[--c->heap_count];
     if (c->heap_count > 1) sift_down(c, 0);
 }
@@ -553,6 +565,7 @@ weir_status weir__cursor_close(weir__cursor *c, weir_error *err) {
 static weir_status merge_runs(weir__store *store, size_t stream_number, weir_error *err) {
     stream *s = &store->streams[stream_number];
     size_t room = store->scratch_words / (s->run_count + 1);
+    assert(s->run_count && room >= 3); /* buffers_of() keeps runs few enough */
     weir__cursor *c = new_cursor(s->run_count, err);
     if (!c) return WEIR_ERR_MEMORY;
     size_t n =

@@ -25,6 +25,7 @@
  */
 #include "pairs/supervalue.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ double weir__choose(unsigned n, unsigned k) {
 
 /* Write down every subset of `size` out of d columns, in lexical order. */
 static void list_subsets(uint8_t *out, unsigned d, unsigned size) {
+    assert(size <= d && d <= WEIR__COLUMNS_MOST);
     uint8_t at[WEIR__COLUMNS_MOST];
     for (unsigned i = 0; i < size; i++) at[i] = (uint8_t)i;
     while (size) {
@@ -61,6 +63,7 @@ static void list_subsets(uint8_t *out, unsigned d, unsigned size) {
 /* All ways to draw, as bits, if they are few: the next larger word with as many
  * bits is found by carrying the lowest run of ones. */
 static bool list_ways(weir__level *level) {
+    assert(level->drawn >= 1 && level->drawn <= level->subsets);
     double ways = weir__choose(level->subsets, level->drawn);
     if (level->subsets >= 32 || ways > WAYS_MOST) return true;
     level->ways = malloc((size_t)ways * sizeof *level->ways);
@@ -76,6 +79,7 @@ static bool list_ways(weir__level *level) {
 
 static bool level_init(weir__level *level, unsigned d, unsigned k, double r, uint64_t *state) {
     double subsets = weir__choose(d, k);
+    assert(d >= k && subsets <= WEIR__SUBSETS_MOST);
     level->k = k;
     level->subsets = (uint32_t)subsets;
     level->drawn = (uint32_t)ceil(r * subsets * (1 - 1e-12)); /* 0.1 x 10 is 1, not 2 */
@@ -90,6 +94,7 @@ static bool level_init(weir__level *level, unsigned d, unsigned k, double r, uin
 
 weir_status weir__shape_init(weir__shape *shape, unsigned d, unsigned s, double r, bool labelled,
                              uint64_t seed, weir_error *err) {
+    assert(s >= 1 && s <= d && d <= WEIR__COLUMNS_MOST && r > 0 && r <= 1);
     memset(shape, 0, sizeof *shape);
     shape->d = d;
     shape->s = s;
@@ -137,6 +142,7 @@ void weir__label(const weir__shape *shape, const uint64_t *row, weir__labelled *
 
 static inline uint64_t fingerprint(const weir__level *level, const weir__labelled *record,
                                    uint32_t subset, unsigned listed) {
+    assert(subset < level->subsets);
     const uint8_t *list = level->lists + (size_t)subset * listed;
     uint64_t part = 0;
     for (unsigned i = 0; i < listed; i++) part += record->value[list[i]];
@@ -150,6 +156,7 @@ uint64_t weir__super_value(const weir__level *level, const weir__labelled *recor
 
 static void draw_floyd(const weir__level *level, uint64_t *state, uint64_t *bitmap) {
     uint32_t n = level->subsets, words = (n + 63) / 64;
+    assert(level->drawn <= n);
     bool inverse = level->drawn > n / 2;
     uint32_t count = inverse ? n - level->drawn : level->drawn;
     uint64_t word = 0;

@@ -22,6 +22,7 @@
  *            err differently there: one goes by distances, the other by records too;
  *            60% for filters without a formula.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,7 @@ static weir_status try_memory(inquiry *q, const weir__filter_class *class, uint6
 static weir_status search_below(inquiry *q, const weir__filter_class *class, double fnr,
                                 uint64_t low, uint64_t high, weir_plan_choice *best,
                                 weir_error *err) {
+    assert(low && low <= high);
     weir_plan_choice c;
     bool good;
     while ((double)high / (double)low > PRECISION) {

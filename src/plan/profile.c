@@ -29,6 +29,7 @@
  */
 #include "plan/profile.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,7 @@ static bool grow_all(weir_profile *p) {
 /* An independent mix of the hash, so that the sample has nothing to do with where
  * a key lies in a filter. */
 static inline bool in_sample(uint64_t hash, uint64_t one_in) {
+    assert(one_in && (one_in & (one_in - 1)) == 0); /* a power of two */
     return (weir__mix64(hash ^ UINT64_C(0x706c616e20736d70)) & (one_in - 1)) == 0;
 }
 
@@ -247,6 +249,7 @@ weir_status weir_profile_assume(weir_profile **out, uint64_t memory, weir_plan_q
 /* --- analysing -------------------------------------------------------------------- */
 
 static void tree_add(uint32_t *tree, size_t n, size_t at, int by) {
+    assert(at < n);
     for (size_t i = at + 1; i <= n; i += i & -i) tree[i] += (uint32_t)by;
 }
 
@@ -258,6 +261,7 @@ static uint32_t tree_below(const uint32_t *tree, size_t at) {
 
 /* The last occurrence of a key so far, or WEIR__NO_RECORD; from now on it is `now`. */
 static uint32_t replace_last(uint32_t *table, size_t mask, const uint64_t *hashes, uint32_t now) {
+    assert((mask & (mask + 1)) == 0);
     size_t at = weir__mix64(hashes[now]) & mask;
     while (table[at] != WEIR__NO_RECORD && hashes[table[at]] != hashes[now]) at = (at + 1) & mask;
     uint32_t last = table[at];
@@ -303,6 +307,7 @@ weir_status weir__profile_analyse(weir_profile *p, weir_error *err) {
 /* since[i]: the occurrence from which on the key of record i is remembered. A
  * repeat within the window does not renew it. */
 static void find_firsts(weir_profile *p, const weir_plan_question *q, uint32_t *since) {
+    assert(p->analysed);
     memset(p->first, 0, WEIR_VERDICT_WORDS(p->count) * sizeof *p->first);
     p->firsts = 0;
     for (size_t i = 0; i < p->count; i++) {

@@ -13,6 +13,7 @@
  */
 #include "plan/trial.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ const char *weir__plan_spec(char spec[WEIR__PLAN_SPEC], const weir_plan_question
 /* --- what is forgotten, by distance --------------------------------------------------- */
 
 static size_t loss_bin(double distance, double memory) {
+    assert(distance >= 0 && memory > 0);
     double at = LOSS_MIDDLE + floor(A_DOUBLING * log2((distance + 1) / memory));
     return (size_t)fmin(fmax(at, 0), WEIR__LOSS_BINS - 1);
 }
@@ -91,6 +93,7 @@ static bool is_held_back_rightly(const replay *r, size_t i) {
 }
 
 static void tally(weir__trial *t, weir__loss *loss, const replay *r, size_t i, bool seen) {
+    assert(i < r->profile->count);
     const weir_profile *p = r->profile;
     if (r->entered)
         r->entered[i] =

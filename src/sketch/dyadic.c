@@ -27,6 +27,7 @@
  * Layout     the matrices of the levels, leaves first, each from a multiple of 64
  * Source     Cormode, Muthukrishnan 2005 (section 4.2); thesis 4.1 and 4.5
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -54,6 +55,7 @@ typedef struct {
 } dyadic_sketch;
 
 static unsigned level_bits(const dyadic_sketch *d, unsigned level) {
+    assert(level < d->levels);
     return d->bits - level * d->step;
 }
 
@@ -172,6 +174,7 @@ static int64_t value_at(const dyadic_sketch *d, uint64_t place) {
 }
 
 static uint64_t node_of(const dyadic_sketch *d, uint64_t place, unsigned level) {
+    assert(level < d->levels && level * d->step < 64);
     return place >> (level * d->step);
 }
 
@@ -186,6 +189,7 @@ static weir_status outside(const dyadic_sketch *d, int64_t value, int64_t offset
  * give back what is too much, so that all hold the same updates. */
 static size_t add_chunk(dyadic_sketch *d, const uint64_t *places, size_t n, const int64_t *weights,
                         const double *fractions) {
+    assert(n <= CHUNK);
     uint64_t nodes[CHUNK] = {0};
     int64_t losses[CHUNK] = {0};
     for (unsigned l = 0; l < d->levels; l++) {
@@ -269,6 +273,7 @@ static void add_nodes(const dyadic_sketch *d, unsigned level, uint64_t first, ui
  * bit more than a word, since the key space may have 2^64 places. */
 static void sum_range(const dyadic_sketch *d, unsigned __int128 low, unsigned __int128 end,
                       unsigned depth, range_sum *sum) {
+    assert(low <= end);
     for (unsigned l = 0;; l++) {
         unsigned __int128 up_low = (low + ((UINT64_C(1) << d->step) - 1)) >> d->step;
         unsigned __int128 up_end = end >> d->step;
@@ -325,6 +330,7 @@ static double node_count(const dyadic_sketch *d, unsigned level, uint64_t node) 
  * estimated, so they do not add up to it: the rank is taken as a share of the node,
  * and that share of the children's sum is looked for. */
 static uint64_t place_of_rank(const dyadic_sketch *d, double share) {
+    assert(share >= 0 && share <= 1);
     uint64_t node = 0;
     double counts[256] = {0};
     for (unsigned l = d->levels; l-- > 0;) {
@@ -377,6 +383,7 @@ static size_t few_counters(const weir__matrix *m, double nodes) {
 
 /* The sum of squares about the mean of a row, without its `few` largest counters. */
 static double row_scatter(const weir__matrix *m, unsigned row, size_t few) {
+    assert(few <= HEAVIEST && row < m->depth);
     double heavy[HEAVIEST + 1], sum = 0, squares = 0;
     size_t n = 0;
     for (uint64_t j = 0; j < m->width; j++) {

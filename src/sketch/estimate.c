@@ -34,6 +34,7 @@
  * Source     thesis chapter 4; Charikar, Chen, Farach-Colton 2002; Cormode,
  *            Garofalakis 2005
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,7 @@ static double unordered(uint64_t word) {
 /* The counter of a row that `rank` others do not exceed, found digit by digit
  * of 11 bits, so that no copy of the row is needed. */
 static double select_counter(const weir__matrix *m, unsigned row, uint64_t rank) {
+    assert(row < m->depth && rank < m->width);
     uint64_t prefix = 0, known = 0;
     for (int shift = 55; shift > -11; shift -= 11) {
         unsigned bits = shift >= 0 ? 11 : (unsigned)(11 + shift),
@@ -217,6 +219,7 @@ static void estimate_cm(const weir__matrix *m, const double *values, double tota
 /* Bounds about the unbiased estimate, inside those of CM, around the value. */
 static void bound_cmm(const weir__matrix *m, const double *values, double total,
                       weir_estimate *out) {
+    assert(m->width > 1); /* else there is no noise to take off */
     double unbiased[WEIR__DEPTH_MOST], w = (double)m->width;
     for (unsigned i = 0; i < m->depth; i++) unbiased[i] = values[i] - (total - values[i]) / (w - 1);
     double cm = weir__least(values, m->depth), most = weir__least(m->view->square, m->depth);
@@ -228,6 +231,7 @@ static void bound_cmm(const weir__matrix *m, const double *values, double total,
 
 static void estimate_cmm(const weir__matrix *m, double *values, double total, bool by_mean,
                          weir_estimate *out) {
+    assert(!m->with_sign && !m->conservative);
     double residues[WEIR__DEPTH_MOST], w = (double)m->width;
     if (!by_mean) find_medians(m, m->view);
     for (unsigned i = 0; i < m->depth; i++)
@@ -245,6 +249,7 @@ static void estimate_auto(const weir__matrix *m, double *values, double total, w
 }
 
 static void estimate_signed(const weir__matrix *m, double *values, weir_estimate *out) {
+    assert(m->with_sign);
     double squares[WEIR__DEPTH_MOST];
     memcpy(squares, m->view->square, m->depth * sizeof *squares);
     double square = weir__median(squares, m->depth);
@@ -285,6 +290,7 @@ weir_status weir__matrix_estimate(weir__matrix *m, uint64_t hash, double total, 
 }
 
 double weir__row_estimate(const weir__matrix *m, unsigned row, uint64_t hash, double total) {
+    assert(row < m->depth);
     double values[WEIR__DEPTH_MOST];
     weir__matrix_values(m, hash, values);
     if (m->with_sign) return values[row];
@@ -299,6 +305,7 @@ static double unbiased_square(const weir__matrix *m, double sum, double total_a,
 }
 
 static double row_product(const weir__matrix *a, const weir__matrix *b, unsigned row) {
+    assert(row < a->depth && a->width == b->width && a->depth == b->depth);
     double sum = 0;
     for (uint64_t j = 0; j < a->width; j++) {
         uint64_t number = weir__cell_number(a, row, j);
@@ -375,6 +382,7 @@ weir_status weir__matrix_join(weir__matrix *a, weir__matrix *b, double total_a, 
 /* ---- sizes ---- */
 
 void weir__matrix_plan_cm(double error, double confidence, uint64_t *width, unsigned *depth) {
+    assert(error > 0 && confidence > 0 && confidence < 1);
     double d = ceil(-log1p(-confidence) - 1e-9);
     *depth = d < 1 ? 1 : d > WEIR__DEPTH_MOST ? WEIR__DEPTH_MOST : (unsigned)d;
     *width = (uint64_t)ceil(exp(1) / error);

@@ -15,6 +15,8 @@
  * Source     Flajolet, Fusy, Gandouet, Meunier 2007; Ertl, "New cardinality
  *            estimation algorithms for HyperLogLog sketches", 2017
  */
+#include <assert.h>
+
 #include "filter/filter.h"
 #include "sketch/presence.h"
 
@@ -50,6 +52,7 @@ static uint8_t *word_of(const weir_sketch *s, uint64_t i, unsigned *shift) {
 }
 
 static unsigned get(const weir_sketch *s, uint64_t i) {
+    assert(i < UINT64_C(1) << ((const hll_sketch *)s)->p);
     unsigned shift;
     uint16_t word;
     memcpy(&word, word_of(s, i, &shift), sizeof word);
@@ -57,6 +60,7 @@ static unsigned get(const weir_sketch *s, uint64_t i) {
 }
 
 static void set(weir_sketch *s, uint64_t i, unsigned value) {
+    assert(value < 64);
     unsigned shift;
     uint16_t word;
     uint8_t *at = word_of(s, i, &shift);

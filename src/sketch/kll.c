@@ -22,6 +22,7 @@
  * Source     Karnin, Lang, Liberty, FOCS 2016. We compact lazily, only when all cells are
  *            taken, as Apache DataSketches does, and keep the variance instead of a bound.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -122,12 +123,14 @@ static void close(weir_sketch *s) {
 
 /* Where level h begins; level `levels` would begin behind the last cell. */
 static uint64_t start_of(const kll_sketch *q, unsigned h) {
+    assert(q->state.levels <= LEVELS_MOST && h <= q->state.levels);
     uint64_t at = q->cells;
     for (unsigned i = (unsigned)q->state.levels; i-- > h;) at -= q->state.count[i];
     return at;
 }
 
 static uint64_t capacity_of(const kll_sketch *q, unsigned h) {
+    assert(h < q->state.levels);
     double share = pow(2.0 / 3, (double)q->state.levels - 1 - h);
     double capacity = ceil((double)q->k * share);
     return capacity > CAPACITY_LEAST ? (uint64_t)capacity : CAPACITY_LEAST;
@@ -142,15 +145,20 @@ static int ascending(const void *a, const void *b) {
  * moved to the front by n. */
 static void merge_into(kll_sketch *q, unsigned h, const uint64_t *from, uint64_t n) {
     uint64_t at = start_of(q, h), end = at + q->state.count[h], to = at - n, taken = 0;
+    assert(n <= at);
     while (taken < n)
         q->words[to++] = at < end && q->words[at] <= from[taken] ? q->words[at++] : from[taken++];
     q->state.count[h] += n;
 }
 
-static void add_level(kll_sketch *q) { q->state.count[q->state.levels++] = 0; }
+static void add_level(kll_sketch *q) {
+    assert(q->state.levels < LEVELS_MOST);
+    q->state.count[q->state.levels++] = 0;
+}
 
 /* Halve a level into the one above. An odd key stays. */
 static void compact(kll_sketch *q, unsigned h) {
+    assert(h < q->state.levels && q->state.count[h] >= 2);
     if (h + 1 == q->state.levels) add_level(q);
     uint64_t begin = start_of(q, h), n = q->state.count[h], odd = n % 2, half = n / 2;
     uint64_t coin = weir__rng_next(&q->state.rng) >> 63;
@@ -178,6 +186,7 @@ static void compress(kll_sketch *q) {
 }
 
 static void make_room(kll_sketch *q, uint64_t n) {
+    assert(n <= q->cells);
     while (start_of(q, 0) < n) compress(q);
 }
 

@@ -17,6 +17,7 @@
  *            instead of keeping a heap: Dasgupta et al. 2016, who show that c/theta
  *            is unbiased.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "filter/filter.h"
@@ -60,6 +61,7 @@ static bool below(const kmv_sketch *v, uint64_t hash) {
 
 /* The slot that holds a hash, or the free one where it would stand. */
 static uint64_t slot_of(const kmv_sketch *v, uint64_t hash) {
+    assert(v->state.held < v->slots); /* a free slot ends the search */
     const uint64_t *table = table_of(&v->base);
     uint64_t slot = weir__mix64(hash) & (v->slots - 1);
     while (table[slot] && table[slot] != hash) slot = (slot + 1) & (v->slots - 1);
@@ -72,6 +74,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 static void insert(kmv_sketch *v, uint64_t hash) {
+    assert(hash && below(v, hash)); /* 0 is an empty slot */
     uint64_t slot = slot_of(v, hash);
     v->state.held += table_of(&v->base)[slot] == 0;
     table_of(&v->base)[slot] = hash;

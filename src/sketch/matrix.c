@@ -24,6 +24,7 @@
  */
 #include "sketch/matrix.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ enum { CHUNK = 64 };
 #define INLINE static inline __attribute__((always_inline))
 
 void weir__matrix_init(weir__matrix *m, uint64_t seed) {
+    assert(m->depth >= 1 && m->depth <= WEIR__DEPTH_MOST && m->width >= 1);
     uint64_t rng = seed ^ UINT64_C(0x6d61747269780001);
     for (unsigned i = 0; i < WEIR__DEPTH_MOST; i++) m->poly[i] = weir__poly_draw(&rng);
     m->each = weir__places_each(m->width, m->with_sign);
@@ -87,6 +89,7 @@ INLINE uint64_t block_places(const weir__matrix *m, uint64_t hash, unsigned dept
 }
 
 static uint64_t any_places(const weir__matrix *m, uint64_t hash, uint64_t *places) {
+    assert(!m->direct || (m->depth == 1 && hash < m->width));
     if (m->direct) {
         places[0] = hash;
         return 0;
@@ -201,6 +204,7 @@ static void add_direct(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t
 SHAPES(DEFINE_SHAPE)
 
 static void add_chunk(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t n, double *lows) {
+    assert(n <= CHUNK);
     if (m->direct) {
         add_direct(m, c, hashes, n, lows);
         return;
@@ -219,6 +223,7 @@ static void add_chunk(weir__matrix *m, chunk *c, const uint64_t *hashes, size_t 
 /* ---- overflow ---- */
 
 static int64_t whole_at(const weir__matrix *m, uint64_t place) {
+    assert(m->counter != WEIR__COUNTER_REAL && place < m->width * m->depth);
     return m->counter == WEIR__COUNTER_32 ? ((const int32_t *)(const void *)m->cells)[place]
                                           : ((const int64_t *)(const void *)m->cells)[place];
 }
@@ -230,6 +235,7 @@ static int64_t counter_most(const weir__matrix *m) {
 static uint64_t magnitude(int64_t x) { return x < 0 ? -(uint64_t)x : (uint64_t)x; }
 
 static void scan_room(weir__matrix *m) {
+    assert(m->counter != WEIR__COUNTER_REAL);
     uint64_t counters = m->width * m->depth, most = 0;
     for (uint64_t i = 0; i < counters; i++) {
         uint64_t size = magnitude(whole_at(m, i));
@@ -251,6 +257,7 @@ static bool take_room(weir__matrix *m, uint64_t sum) {
 
 static bool fits_one(const weir__matrix *m, const uint64_t *places, uint64_t signs,
                      int64_t weight) {
+    assert(m->counter != WEIR__COUNTER_REAL);
     int64_t sum, limit = counter_most(m);
     if (weight > limit || weight < -limit) return false;
     for (unsigned i = 0; i < m->depth; i++) {
@@ -280,6 +287,7 @@ static size_t add_checked(weir__matrix *m, chunk *c, const uint64_t *hashes, siz
 /* Weights of a chunk into it; returns the sum of their sizes, UINT64_MAX if huge. */
 static uint64_t load_weights(chunk *c, weir__counter counter, size_t n, const int64_t *weights,
                              const double *fractions) {
+    assert(n <= CHUNK && (counter == WEIR__COUNTER_REAL || !fractions));
     uint64_t sum = 0;
     for (size_t k = 0; k < n; k++) {
         c->whole[k] = weights ? weights[k] : 1;
@@ -335,6 +343,7 @@ bool weir__matrix_fits(const weir__matrix *m, const weir__matrix *from) {
 }
 
 void weir__matrix_merge(weir__matrix *m, const weir__matrix *from, double factor) {
+    assert(m->counter == from->counter && m->width == from->width && m->depth == from->depth);
     uint64_t counters = m->width * m->depth;
     int32_t *to_32 = (void *)m->cells;
     int64_t *to_64 = (void *)m->cells;
@@ -348,6 +357,7 @@ void weir__matrix_merge(weir__matrix *m, const weir__matrix *from, double factor
 }
 
 void weir__matrix_shrink(weir__matrix *m, int shift) {
+    assert(m->counter == WEIR__COUNTER_REAL);
     double *cells = (void *)m->cells, factor = ldexp(1, -shift);
     for (uint64_t i = 0; i < m->width * m->depth; i++) cells[i] *= factor;
     m->stale = true;

@@ -1,6 +1,7 @@
 /* matrix_sketch.c - options, sizes and decay of the sketches that hold a matrix. */
 #include "sketch/matrix_sketch.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "core/clock.h"
@@ -69,6 +70,7 @@ weir_status weir__counting_plan(weir_sketch *s, uint64_t budget, weir_error *err
     uint64_t step = weir__matrix_width_step(m);
     m->width = m->width / step * step;
     if (m->width == 0) m->width = step;
+    assert(m->width && m->width % step == 0);
     weir__sk_resolve(s, WEIR__CO_WIDTH, m->width);
     weir__sk_resolve(s, WEIR__CO_DEPTH, m->depth);
     weir__matrix_init(m, weir__sk_whole(s, WEIR__SK_SEED));
@@ -99,6 +101,7 @@ double weir__counting_now(const weir_sketch *s) {
 /* Move the landmark until `time` is at most SHRINK half-lives after it. After a
  * very long pause everything is too small to matter and becomes 0. */
 static void keep_near(weir_sketch *s, uint64_t time) {
+    assert(decays(s));
     weir__decay *d = &counting(s)->state.decay;
     double away = half_lives(s, d->landmark, time);
     if (away <= SHRINK) return;
@@ -117,6 +120,7 @@ static uint64_t time_of(const weir_sketch *s, const weir_updates *u, size_t i, i
 /* Note the times of updates from..until: the landmark is in reach of them then. */
 static void note_times(weir_sketch *s, const weir_updates *u, size_t from, size_t until,
                        int64_t now) {
+    assert(from < until && until <= u->count);
     weir__decay *d = &counting(s)->state.decay;
     if (!d->started) d->landmark = d->latest = time_of(s, u, from, now);
     d->started = 1;
@@ -128,6 +132,7 @@ static void note_times(weir_sketch *s, const weir_updates *u, size_t from, size_
 }
 
 static void add_decayed(weir_sketch *s, const weir_updates *u, double *lows) {
+    assert(decays(s) && counting(s)->matrix.counter == WEIR__COUNTER_REAL);
     weir__counting *c = counting(s);
     double weights[CHUNK];
     int64_t now = u->times || !s->values[WEIR__CO_DECAY].is_time ? 0 : weir__clock_now();

@@ -19,6 +19,7 @@
  *            late go to their own pane while the window has it, and are left out
  *            (and counted in details) when it does not.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ typedef struct {
  */
 static uint64_t span_of(const weir_sketch *s) {
     uint64_t panes = weir__sk_whole(s, OPT_PANES), length = weir__sk_whole(s, OPT_LENGTH);
+    assert(panes >= 1 && length >= 1);
     return (length + panes - 1) / panes;
 }
 static uint64_t panes_of(const weir_sketch *s) {
@@ -143,6 +145,7 @@ static void close(weir_sketch *s) {
 /* ---- slots ---- */
 
 static uint64_t *head_of(const window_sketch *w, uint64_t slot) {
+    assert(slot < w->slots);
     return (void *)(w->base.cells + slot * w->stride);
 }
 
@@ -187,6 +190,7 @@ static uint64_t slot_of(const window_sketch *w, int64_t pane) {
 
 /* The window moves on until this pane is its newest. */
 static void roll_to(window_sketch *w, int64_t pane) {
+    assert(w->slots >= 2);
     int64_t newest = (int64_t)w->state.newest;
     if (w->state.started && pane <= newest) return;
     int64_t from = w->state.started && pane - newest < (int64_t)w->slots
@@ -230,6 +234,7 @@ static const void *row_of_run(void *context, size_t i, size_t *length) {
 /* Updates from..until belong to one pane. */
 static weir_status add_run(window_sketch *w, const weir_updates *u, size_t from, size_t until,
                            int64_t pane, weir_error *err) {
+    assert(from < until && until <= u->count);
     run_context run = {u, from};
     weir_updates part = {.count = until - from,
                          .hashes = u->hashes ? u->hashes + from : NULL,

@@ -1,6 +1,7 @@
 /* roster.c - a bounded list of keys with their bytes and counts. */
 #include "sketch/roster.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define ARENA_MOST ((uint64_t)1 << 31)
@@ -23,10 +24,12 @@ uint64_t weir__roster_bytes(const weir__roster *r) {
 }
 
 static uint64_t slot_of(const weir__roster *r, uint64_t hash) {
+    assert((r->slots & (r->slots - 1)) == 0);
     return weir__mix64(hash) & (r->slots - 1);
 }
 
 static void index_add(weir__roster *r, uint64_t number) {
+    assert(number < r->capacity && r->slots >= 2 * r->capacity); /* a free slot ends the search */
     uint64_t slot = slot_of(r, r->entries[number].hash);
     while (r->index[slot]) slot = (slot + 1) & (r->slots - 1);
     r->index[slot] = (uint32_t)number + 1;
@@ -54,6 +57,7 @@ weir__entry *weir__roster_find(const weir__roster *r, uint64_t hash) {
 }
 
 weir__entry *weir__roster_add(weir__roster *r, uint64_t hash, const void *key, size_t length) {
+    assert(!weir__roster_find(r, hash));
     uint64_t most = r->arena_bytes / 8 - r->extra;
     uint64_t kept = length < most ? length : most;
     if (r->used->entries == r->capacity || r->used->arena + kept + r->extra > r->arena_bytes)
@@ -70,6 +74,7 @@ weir__entry *weir__roster_add(weir__roster *r, uint64_t hash, const void *key, s
 
 /* Entries and their bytes stand in the same order, so both only move down. */
 void weir__roster_keep(weir__roster *r, weir__keep_fn *keep, void *context) {
+    assert(weir__roster_sound(r, r->used));
     uint64_t kept = 0, arena = 0;
     for (uint64_t i = 0; i < r->used->entries; i++) {
         weir__entry e = r->entries[i];
@@ -106,6 +111,7 @@ weir_item weir__roster_item(const weir__roster *r, const weir__entry *e) {
 
 /* While items are added they are a heap, the least on top. */
 static void sift_down(weir_items *out, size_t at, weir_item item) {
+    assert(at < out->found);
     for (size_t child; (child = 2 * at + 1) < out->found; at = child) {
         if (child + 1 < out->found &&
             out->items[child + 1].count.value < out->items[child].count.value)
@@ -122,6 +128,7 @@ void weir__items_leave_out(weir_items *out, const weir_item *item) {
 }
 
 void weir__items_add(weir_items *out, const weir_item *item) {
+    assert(out->found <= out->room);
     if (out->found == out->room) {
         if (out->room && out->items[0].count.value < item->count.value) {
             weir__items_leave_out(out, &out->items[0]);

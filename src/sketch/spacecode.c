@@ -18,6 +18,7 @@
  *            nearly full of the key, by a table of likelihoods. What the others show halves the
  *            error where memory is short, so all are read together, by the formula.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "core/cells.h"
@@ -59,6 +60,7 @@ static void start(weir_sketch *s) {
 /* Bit j of a group of a key in a resolution. */
 static uint64_t bit_of(const spacecode_sketch *c, uint64_t hash, unsigned resolution,
                        unsigned group, unsigned j) {
+    assert(resolution < RESOLUTIONS && group < c->groups && j < c->k);
     uint64_t word = weir__mix64(
         hash + (((uint64_t)resolution << 32 | (uint64_t)group << 8 | j) + 1) * WEIR__GOLD);
     return resolution * c->bits + weir__scale(word, c->bits);

@@ -18,6 +18,7 @@
  *            Without the extra Bloom filter that they offer for rm: a key is in
  *            the second array if it is not zero there.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "filter/filter.h"
@@ -46,6 +47,7 @@ static weir_status create(weir_sketch *s, weir_error *err) {
 
 /* k different places of an array, at least as far as chance makes them so. */
 static void places_of(uint64_t hash, uint64_t counters, unsigned k, uint64_t *places) {
+    assert(k >= 1 && k <= K_MOST && counters > 0);
     unsigned i = 0;
     do {
         hash = weir__mix64(hash + WEIR__GOLD);
@@ -83,6 +85,7 @@ static bool add_all(uint32_t *array, const uint64_t *places, unsigned k, int64_t
 }
 
 static bool raise_least(uint32_t *array, const uint64_t *places, unsigned k, int64_t weight) {
+    assert(weight >= 0); /* a counter is never lowered here */
     int64_t target = (int64_t)least_of(array, places, k).least + weight;
     if (target > UINT32_MAX) return false;
     for (unsigned i = 0; i < k; i++)

@@ -25,6 +25,7 @@
  *            finds the candidates, CMM says how frequent they are. They keep a
  *            heap; halving a list costs a key less and gives the floor.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -118,6 +119,7 @@ static bool survives(void *context, const weir__entry *e) {
  * the best estimate of those that went. */
 static double cut_to(top_sketch *t, uint64_t most) {
     uint64_t n = t->state.roster.entries, better = 0;
+    assert(most < n);
     for (uint64_t i = 0; i < n; i++) t->scratch[i] = cm_of(t, t->roster.entries[i].hash);
     qsort(t->scratch, n, sizeof *t->scratch, descending);
     double bar = t->scratch[most];

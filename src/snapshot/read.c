@@ -6,6 +6,7 @@
  * its own check() has the last word. Messages name the byte at which
  * the file stops making sense.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static weir_status read_body(block_reader *r, void *bytes) {
  * any checksum, gets a megabyte at most. */
 static weir_status read_growing(block_reader *r, uint8_t **bytes) {
     size_t length = r->block.length, room = 0, have = 0;
+    assert(length <= WEIR__NOTE_MOST);
     do {
         room = room ? 2 * room : WEIR__BLOCK_MOST;
         if (room > length) room = length;
@@ -137,6 +139,7 @@ static weir_status read_zeros(block_reader *r, uint64_t *count) {
 
 /* The mapped cells are zero already, so runs of zeros are skipped over. */
 static weir_status read_cells(block_reader *r, const weir__image *image) {
+    assert(image->cells || !image->cells_bytes);
     uint64_t at = 0, step = 0;
     while (at < image->cells_bytes) {
         weir_status status = next_head(r);

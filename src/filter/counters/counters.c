@@ -7,6 +7,7 @@
  */
 #include "filter/counters/counters.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -50,6 +51,7 @@ typedef struct {
 } shape;
 
 static weir__counters first_array(shape s, unsigned k, uint64_t lines) {
+    assert(k >= 1 && k <= WEIR__COUNTERS_K_MOST && s.width >= 2 && s.width <= 16);
     unsigned line = WEIR__LINE_BITS / s.width, mine = s.with_second ? line * 2 / 3 : line;
     weir__counters c = {.block = s.block, .k = k, .width = s.width, .top = (1u << s.width) - 1};
     c.size = s.with_second ? lines * line * 2 / 3 / 8 * 8 : lines * line;
@@ -179,6 +181,7 @@ weir_status weir__counters_create(weir_filter *f, weir__counters *first, weir__c
 /* Counters in use among those from `first` on, of which there are n. */
 static double share_of_group(const weir_filter *f, const weir__counters *c, uint64_t first,
                              unsigned n) {
+    assert(n > 0);
     unsigned in_use = 0;
     for (uint64_t i = 0; i < n; i++)
         in_use +=
@@ -252,6 +255,7 @@ void weir__counters_details(const weir_filter *f, const weir__counters *c, weir_
 
 /* Two words of counters added, each counter stopping at its top. */
 static uint64_t add_words(uint64_t a, uint64_t b, unsigned width) {
+    assert(width >= 2 && 64 % width == 0);
     uint64_t high = weir__counters_lows(width) << (width - 1);
     uint64_t sum = ((a & ~high) + (b & ~high)) ^ ((a ^ b) & high);
     uint64_t over = ((a & b) | ((a | b) & ~sum)) & high;
@@ -259,6 +263,7 @@ static uint64_t add_words(uint64_t a, uint64_t b, unsigned width) {
 }
 
 void weir__counters_add(weir_filter *into, const weir_filter *from, unsigned width) {
+    assert(into->cells_bytes == from->cells_bytes && into->cells_bytes % 8 == 0);
     for (uint64_t at = 0; at < into->cells_bytes; at += 8)
         weir__store_word(into->cells + at, add_words(weir__load_word(into->cells + at),
                                                      weir__load_word(from->cells + at), width));

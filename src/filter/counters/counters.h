@@ -14,6 +14,8 @@
 #ifndef WEIR_FILTER_COUNTERS_H
 #define WEIR_FILTER_COUNTERS_H
 
+#include <assert.h>
+
 #include "filter/filter.h"
 #include "filter/line/lines.h"
 #include "filter/probe.h"
@@ -149,6 +151,7 @@ static inline void weir__counters_places(const weir_filter *f, const weir__count
 
 static inline unsigned weir__counters_get(const uint64_t *words, const weir__counters *c,
                                           uint64_t place) {
+    assert(place % c->width == 0);
     return (unsigned)(words[place / 64] >> (place % 64)) & c->top;
 }
 

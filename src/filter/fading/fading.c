@@ -1,6 +1,7 @@
 /* fading.c - arrays of small counters; see fading.h. */
 #include "filter/fading/fading.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "filter/probe.h"
@@ -91,11 +92,13 @@ void weir__fading_begin(weir__fading *c, uint8_t *memory) {
 
 /* A cell by its lowest bit, counted from the start of the array. */
 HOT uint64_t place_of(const weir__fading *c, uint64_t random) {
+    assert(c->cells > 0);
     uint64_t cell = weir__scale(random, c->cells);
     return c->width == 3 ? cell / 21 * 64 + cell % 21 * 3 : cell * c->width;
 }
 
 static size_t chunk_of(unsigned places_per_key) {
+    assert(places_per_key >= 1 && places_per_key <= PLACES);
     size_t keys = PLACES / places_per_key;
     return keys < CHUNK ? keys : CHUNK;
 }
@@ -103,6 +106,7 @@ static size_t chunk_of(unsigned places_per_key) {
 /* Decrement a run of P cells from a random one, around the end of the array. */
 static void decrement_run(const weir__fading *c, uint64_t from, uint64_t reach) {
     uint64_t at = from / 64, spared = 0;
+    assert(at < c->words && c->P >= 1);
     unsigned skip = from % 64, left = c->P * c->width, used = c->per_word * c->width;
     while (left) {
         unsigned here = used - skip < left ? used - skip : left;
@@ -141,6 +145,7 @@ static bool classic_has(const weir__fading *c, const uint64_t *places) {
 }
 
 static void classic_raise(const weir__fading *c, const uint64_t *places, unsigned level) {
+    assert(level <= c->max);
     for (unsigned j = 0; j < c->K; j++) {
         unsigned shift = places[j] % 64;
         uint64_t *word = &c->at[places[j] / 64], value = *word >> shift & c->max;

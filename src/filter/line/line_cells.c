@@ -1,6 +1,8 @@
 /* line_cells.c - the steps in which a key's cells are found; see line_cells.h. */
 #include "filter/line/line_cells.h"
 
+#include <assert.h>
+
 /* The cells `from` to `to` in their lanes, of mixes that have bits for `a_mix` cells. */
 #define SHIFT(j, from, to, a_mix) ((j) < (from) || (j) > (to) ? 0 : (j) % (a_mix) * (60 / (a_mix)))
 #define KEEP(j, from, to, a_mix) ((j) < (from) || (j) > (to) ? 0 : UINT64_MAX)
@@ -33,6 +35,7 @@ enum { TENS = sizeof tens / sizeof *tens, FIVES = sizeof fives / sizeof *fives }
 const line_round line_rounds[LINE_ROUNDS_MOST] = {WHOLE(0), WHOLE(1), WHOLE(2), WHOLE(3)};
 
 static line_plan plan_of(unsigned K, const line_step *steps, unsigned all) {
+    assert(K >= 1 && K <= LINE_CELLS_MOST);
     line_plan plan = {.step = steps};
     while (plan.steps < all && plan.step[plan.steps].first < K) plan.steps++;
     const line_step *last = &plan.step[plan.steps - 1];

@@ -15,6 +15,8 @@
 #ifndef WEIR_FILTER_LINES_H
 #define WEIR_FILTER_LINES_H
 
+#include <assert.h>
+
 #include "core/cells.h"
 #include "core/cpu.h"
 #include "filter/filter.h"
@@ -32,6 +34,7 @@ typedef bool weir__line_fn(void *filter, uint64_t *line, uint64_t rest, cpu_kind
 
 static inline uint64_t *weir__line_of(const weir_filter *f, uint64_t lines, uint64_t hash,
                                       uint64_t *rest) {
+    assert(lines > 0 && lines * WEIR__LINE <= f->cells_bytes);
     uint64_t(*all)[WEIR__LINE_WORDS] = (void *)f->cells;
     return all[weir__part(hash, lines, rest)];
 }
@@ -71,6 +74,7 @@ typedef bool weir__decide_fn(void *filter, const uint64_t *places);
 WEIR__INLINE size_t weir__each_key(const weir_filter *filter, unsigned per_key,
                                    const weir_batch *batch, uint64_t *verdicts, weir__find_fn *find,
                                    weir__decide_fn *decide) {
+    assert(per_key >= 1 && per_key <= WEIR__PLACES);
     uint64_t places[WEIR__PLACES];
     size_t seen = 0, chunk = WEIR__PLACES / per_key;
     if (chunk > WEIR__CHUNK) chunk = WEIR__CHUNK;
@@ -93,6 +97,7 @@ enum { WEIR__GROUPS_MOST = 64 };
 /* The key's cells from group 0 on: room for k rounded up to four. Sixteen bits
  * choose each, so that a cell is off its even chance by at most g / 2^16. */
 static inline void weir__find_groups(uint64_t rest, uint64_t group, unsigned k, uint64_t *cells) {
+    assert(k <= WEIR__GROUPS_MOST && group >= 1);
     uint64_t base = 0;
     for (unsigned j = 0; j < k; j += 4, base += 4 * group, rest += WEIR__GOLD) {
         uint64_t mix = weir__mix64(rest);

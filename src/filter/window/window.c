@@ -62,6 +62,7 @@
  */
 #include "filter/window/window.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,7 @@ static bool in_lines(const weir__window *f, unsigned width) {
 }
 
 static double keys_that_fit(const weir__window *f, unsigned width) {
+    assert(width >= WEIR__WIDTH_LEAST && width <= WEIR__WIDTH_MOST);
     double fpr = weir__opt_rate(&f->base, WEIR__OPT_FPR);
     bool block = in_lines(f, width);
     uint64_t lines = lines_in(weir__opt_whole(&f->base, WEIR__OPT_MEMORY), f->jumping, width);
@@ -179,6 +181,7 @@ static weir_status settle_tick(weir__window *f, weir_error *err) {
                               "a window shorter than its tick forgets everything at once; ask for "
                               "a tick of at most half of 'length'");
     f->tick = tick->whole;
+    assert(f->tick >= 1);
     f->phase = f->is_time ? WEIR__INSTANT_ZERO % f->tick : 0; /* at whole ticks of the clock */
     uint64_t ticks = f->length / f->tick + 1;
     f->width = weir__window_width(f->jumping, f->block && !may_be_fine(f), ticks);
@@ -197,6 +200,7 @@ static weir_status settle_tick(weir__window *f, weir_error *err) {
 }
 
 static weir_status settle_k(weir__window *f, weir_error *err) {
+    assert(f->width && f->lines);
     weir_filter *base = &f->base;
     double fpr = weir__opt_rate(base, WEIR__OPT_FPR);
     if (!f->k_given)
@@ -250,6 +254,7 @@ static void leave_out_what_is_not_needed(weir__window *f) {
 }
 
 static weir_status settle_limits(weir__window *f, weir_error *err) {
+    assert(f->k >= 1 && f->running_most >= 1);
     double fpr = weir__opt_rate(&f->base, WEIR__OPT_FPR);
     double rate = weir__window_share(f->jumping, f->block, f->width, fpr);
     weir__shape shape = weir__window_shape(f->block, f->width, f->lines);

@@ -6,6 +6,7 @@
  * then those of the round before are decided on, in order. A round of a key's cells, one in
  * each word, is read, tested and set together.
  */
+#include <assert.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -22,6 +23,7 @@ enum { CHUNK = 64, PLACES = 512, FEW = 4 };
 
 /* A place is a word, times 64, and the first bit of a cell in it. */
 static inline void classic_places(const weir__window *f, uint64_t hash, uint64_t *places) {
+    assert(f->words && f->a_word * f->width <= 64);
     weir__probes probes = weir__probes_start(hash);
     for (unsigned j = 0; j < f->k; j++) {
         uint64_t rest, word = weir__part(weir__probes_next(&probes), f->words, &rest);
@@ -42,6 +44,7 @@ static void line_places(const weir__window *f, const uint64_t *line, uint64_t re
 }
 
 static inline uint64_t value_at(const weir__window *f, uint64_t place) {
+    assert(place / 64 < f->words);
     return f->cells[place / 64] >> place % 64 & f->mask;
 }
 
@@ -57,6 +60,7 @@ static bool enough_fine_are_equal(const weir__window *f, const uint64_t *places)
 }
 
 static bool enough_are_equal(const weir__window *f, const uint64_t *places) {
+    assert(f->fine || f->width <= WEIR__WIDTH_BLOCK);
     if (f->fine) return enough_fine_are_equal(f, places);
     uint8_t times[WEIR__MARKS + 1] = {0};
     unsigned most = 0;
@@ -81,6 +85,7 @@ static inline bool is_known(const weir__window *f, const uint64_t *places, uint6
 }
 
 static inline void set_generation(weir__window *f, const uint64_t *places, unsigned mark) {
+    assert(f->jumping && mark < f->width);
     uint64_t added = 0;
     for (unsigned j = 0; j < f->k; j++) {
         uint64_t *word = &f->cells[places[j] / 64], at = places[j] % 64 + mark;
@@ -94,6 +99,7 @@ static inline void set_generation(weir__window *f, const uint64_t *places, unsig
 /* Which cells ran before is noted as bits, since a branch on each would be guessed wrong
  * too often. */
 static inline void set_timers(weir__window *f, const uint64_t *places, unsigned k, unsigned mark) {
+    assert(!f->jumping && !f->fine && k <= WEIR__K_MOST && mark < f->mask);
     uint64_t empty = 0, value = mark + 1, running = f->state.running;
     uint32_t ran = 0;
     uint8_t before[WEIR__K_MOST] = {0};
@@ -112,6 +118,7 @@ static inline void set_timers(weir__window *f, const uint64_t *places, unsigned 
 }
 
 static inline void set_fine(weir__window *f, const uint64_t *places, unsigned k, unsigned mark) {
+    assert(f->fine && mark < f->marks);
     for (unsigned j = 0; j < k; j++) {
         uint64_t *word = &f->cells[places[j] / 64], old = value_at(f, places[j]);
         bool ran = weir__window_runs(f, old, f->state.oldest);
@@ -345,6 +352,7 @@ static inline uint64_t instant_of(weir__window *f, const weir_batch *batch, size
 
 /* Keys per round: their places fit into the first-level cache. */
 static size_t classic_chunk(const weir__window *f) {
+    assert(f->k >= 1 && f->k <= PLACES);
     size_t keys = PLACES / f->k;
     return keys < CHUNK ? keys : CHUNK;
 }
@@ -429,6 +437,7 @@ FOR_EACH_CPU(size_t, generations_offer,
  * wait for each other, and are needed a round later. */
 HOT void find_round(const weir__window *f, const weir_batch *batch, size_t from, unsigned width,
                     timer_key *ring) {
+    assert(width == f->width && from % WEIR__ROUND == 0);
     size_t n = batch->count > from ? batch->count - from : 0;
     uint64_t rests[LINE_KEYS] = {0}, mixes[LINE_MIXES_MOST * LINE_KEYS];
     timer_key *keys = &ring[from % (2 * WEIR__ROUND)];
@@ -447,6 +456,7 @@ HOT void find_round(const weir__window *f, const weir_batch *batch, size_t from,
 HOT size_t decide_round(weir__window *f, const weir_batch *batch, size_t from, int64_t now,
                         unsigned rounds, const timer_key *ring, timer_run *run, uint64_t *verdicts,
                         cpu_kind cpu) {
+    assert(rounds == f->rounds && from < batch->count);
     size_t end = from + WEIR__ROUND < batch->count ? from + WEIR__ROUND : batch->count, seen = 0;
     for (size_t i = from; i < end; i++) {
         uint64_t at = instant_of(f, batch, i, now);
@@ -594,6 +604,7 @@ static void places_took_key(weir_filter *base) {
 
 /* A cell that is emptied no longer counts as running, or as over. */
 static void places_switch_off(weir_filter *base, uint64_t first, uint64_t end) {
+    assert(first <= end);
     weir__window *f = (weir__window *)base;
     for (uint64_t word = first / 64; word < f->words && word * 64 < end; word++)
         for (unsigned i = 0; i < f->a_word; i++) {

@@ -1,11 +1,13 @@
 /* window_ticks.c - how a window's time passes, and the sweep behind it; see window_ticks.h. */
 #if defined(__x86_64__)
+#include <assert.h>
 #include <immintrin.h>
 #endif
 
 #include "filter/window/window_over.h"
 
 static void forget_oldest(weir__window *f) {
+    assert(f->state.oldest <= f->state.newest);
     unsigned mark = weir__window_mark(f, f->state.oldest++);
     f->state.running &= ~weir__window_running_bit(f, mark);
     f->state.live -= f->count[mark];
@@ -82,6 +84,7 @@ FOR_EACH_CPU_TOLD(uint64_t, sweep_words,
                   count, left)
 
 static void visit(weir__window *f, uint64_t block) {
+    assert(block < f->blocks);
     uint64_t from = block * WEIR__SWEPT_WORDS;
     uint64_t count = f->words - from < WEIR__SWEPT_WORDS ? f->words - from : WEIR__SWEPT_WORDS;
     bool left = false;
@@ -90,6 +93,7 @@ static void visit(weir__window *f, uint64_t block) {
 }
 
 void weir__window_sweep(weir__window *f, uint64_t visits) {
+    assert(f->blocks > 0);
     uint64_t to = f->state.visits + visits;
     while (f->state.idle && f->state.visits < to) {
         uint64_t at = f->state.visits % f->blocks, step = 1;
@@ -113,6 +117,7 @@ static void foresee(weir__window *f) {
 
 /* Make the visits due by the end of a tick, and choose how fast to go in the next. */
 static void settle_sweep(weir__window *f) {
+    assert(f->quota > 0);
     if (f->state.visits < f->state.due) weir__window_sweep(f, f->state.due - f->state.visits);
     uint64_t turns = f->state.keys / WEIR__SWEEP_EVERY + 1;
     f->state.pace = (f->quota + turns - 1) / turns;

@@ -190,6 +190,9 @@ struct lab_experiment {
 extern const lab_experiment lab_exp_stable[], lab_exp_reservoir[], lab_exp_importance[],
     lab_exp_count[], lab_exp_pairs[], lab_exp_pairs_rivals[], lab_exp_pairs_texts[],
     lab_exp_slices[], lab_exp_windows[], lab_exp_trees[], lab_exp_ours[];
+#ifdef HAVE_REMOTE
+extern const lab_experiment lab_exp_live[], lab_exp_live_trees[], lab_exp_live_faults[];
+#endif
 
 /* All experiments, in the order of the report; NULL past the last. */
 const lab_experiment *lab_experiment_at(size_t i);

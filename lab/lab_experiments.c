@@ -2,9 +2,16 @@
 #include "lab_experiment.h"
 
 static const lab_experiment *const all[] = {
-    lab_exp_stable,  lab_exp_reservoir,    lab_exp_importance,  lab_exp_count,
-    lab_exp_pairs,   lab_exp_pairs_rivals, lab_exp_pairs_texts, lab_exp_slices,
-    lab_exp_windows, lab_exp_trees,        lab_exp_ours,        NULL,
+    lab_exp_stable,      lab_exp_reservoir,
+    lab_exp_importance,  lab_exp_count,
+    lab_exp_pairs,       lab_exp_pairs_rivals,
+    lab_exp_pairs_texts, lab_exp_slices,
+    lab_exp_windows,     lab_exp_trees,
+#ifdef HAVE_REMOTE
+    lab_exp_live,        lab_exp_live_trees,
+    lab_exp_live_faults,
+#endif
+    lab_exp_ours,        NULL,
 };
 
 const lab_experiment *lab_experiment_at(size_t i) {

@@ -220,6 +220,8 @@ weir_status weir_live_open(weir_live **out, const char *url, const char *spec,
     if (status == WEIR_OK) status = open_fleet(live, url, err);
     if (status == WEIR_OK) status = join_or_make(live, spec, err);
     if (status == WEIR_OK) status = place_all(live, err);
+    memset(live->stats.messages, 0, sizeof live->stats.messages); /* those of keys are counted */
+    memset(live->stats.nanoseconds, 0, sizeof live->stats.nanoseconds);
     if (status != WEIR_OK) {
         weir_live_close(live);
         *out = NULL;

@@ -33,14 +33,17 @@ falls() {
 untouched='^(count-cost|ours-cost|slices-sizes|slices-fig-4-6)$'
 # Only formulas, sketches or pairs: no filter to plant into.
 unfiltered='^(thesis-3\.[12]|count-|pairs-|slices-fig-1$|slices-fig-5-8$|slices-fig-7c|slices-fig-10-11$|rsbf-theorem|ibf-fig-20|thesis-3\.3|rsbf-fig-7)'
+# On servers: tests of keys that were never offered, and messages.
+unfiltered+='|^live-fig-(1|7c)$'
 # An audit of a filter that is wrong is right: only a wrong audit counts.
 unfiltered+='|^ours-audit'
 # Filters that forget nothing are right here: exactness, Bloom filters that fit, loads.
-forgetless='^(ours-exact|ours-bound|ours-audit|ours-recent|slices-table-1|slices-fig-7c|slices-fig-12$)'
+forgetless='^(ours-exact|ours-bound|ours-audit|ours-recent|slices-table-1|slices-fig-7c|slices-fig-12$'
+forgetless+='|live-fig-5-8|live-table-1|live-fig-12$|live-faults)'
 few='thesis-3.1 thesis-3.2 thesis-3.3 thesis-3.6 rsbf-table-2 rsbf-table-3 rsbf-fig-7 rsbf-theorem-5.1'
 few+=' ibf-headline ibf-rates ibf-fig-11-19 ibf-fig-20 count-figure-4.1 count-figure-4.2'
 few+=' count-figure-4.5 count-distinct pairs-table-5.1 slices-fig-1 slices-fig-5-8 slices-fig-7c'
-few+=' slices-fig-10-11 ours-exact ours-bound ours-audit thesis-3.1-grid pairs-cosine'
+few+=' slices-fig-10-11 ours-exact ours-bound ours-audit thesis-3.1-grid pairs-cosine live-table-1'
 all=$("$lab" list | awk '{ print $1 }')
 [[ ${WEIR_PLANT_ALL:-} ]] && few=$all
 for name in $few; do

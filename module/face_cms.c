@@ -33,10 +33,8 @@ static int init(RedisModuleCtx *ctx, RedisModuleString *name, int64_t width, int
     key_handle handle;
     snprintf(spec, sizeof spec, "countmin:width=%" PRId64 ",depth=%" PRId64 ",seed=%lld", width,
              depth, config.cms_seed);
-    key_state state = key_open(ctx, name, VALUE_FILTER | VALUE_SKETCH | VALUE_IMPORT,
-                               REDISMODULE_READ | REDISMODULE_WRITE, &handle);
-    if (state == KEY_FOUND) reply_error(ctx, "CMS: key already exists");
-    weir_value *value = state == KEY_ABSENT ? create_value(ctx, spec, VALUE_SKETCH) : NULL;
+    if (!key_vacant(ctx, name, "CMS: key already exists", &handle)) return REDISMODULE_OK;
+    weir_value *value = create_value(ctx, spec, VALUE_SKETCH);
     if (value) {
         value->epoch = value_draw_epoch();
         create_at(ctx, name, &handle, value);

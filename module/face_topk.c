@@ -45,10 +45,8 @@ COMMAND(topk_reserve) {
         return reply_error(ctx, "TopK: invalid decay value. must be '<= 1' & '> 0'");
     snprintf(spec, sizeof spec, "top:k=%" PRId64 ",width=%" PRId64 ",depth=%" PRId64, k, width,
              depth);
-    key_state state = key_open(ctx, argv[1], VALUE_FILTER | VALUE_SKETCH | VALUE_IMPORT,
-                               REDISMODULE_READ | REDISMODULE_WRITE, &handle);
-    if (state == KEY_FOUND) reply_error(ctx, "TopK: key already exists");
-    weir_value *value = state == KEY_ABSENT ? create_value(ctx, spec, VALUE_SKETCH) : NULL;
+    if (!key_vacant(ctx, argv[1], "TopK: key already exists", &handle)) return REDISMODULE_OK;
+    weir_value *value = create_value(ctx, spec, VALUE_SKETCH);
     if (value) {
         value->epoch = value_draw_epoch();
         create_at(ctx, argv[1], &handle, value);

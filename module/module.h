@@ -55,6 +55,9 @@ weir_value *key_value(RedisModuleKey *key, unsigned kinds);
 bool key_need(RedisModuleCtx *ctx, RedisModuleString *name, unsigned kinds, int mode,
               key_handle *out);
 
+/* For a value that is to be made: whatever is there is the error `taken`. */
+bool key_vacant(RedisModuleCtx *ctx, RedisModuleString *name, const char *taken, key_handle *out);
+
 /* Make a value at a key that was opened for writing and is absent; the value is the key's then.
  * And delete it, here and on replicas. */
 void key_set(key_handle *handle, weir_value *value);

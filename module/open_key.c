@@ -26,6 +26,15 @@ key_state key_open(RedisModuleCtx *ctx, RedisModuleString *name, unsigned kinds,
     return KEY_REFUSED;
 }
 
+bool key_vacant(RedisModuleCtx *ctx, RedisModuleString *name, const char *taken, key_handle *out) {
+    *out =
+        (key_handle){.key = RedisModule_OpenKey(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE)};
+    if (RedisModule_KeyType(out->key) == REDISMODULE_KEYTYPE_EMPTY) return true;
+    key_close(out);
+    reply_error(ctx, "%s", taken);
+    return false;
+}
+
 void key_close(key_handle *handle) {
     if (handle->key) RedisModule_CloseKey(handle->key);
     *handle = (key_handle){0};

@@ -1,7 +1,7 @@
 # lib.sh - run_python FILE: a test of the module, where all that it needs is there.
 run_python() {
     local name=module/${1##*/}
-    for program in redis-server redis-cli; do
+    for program in "${SERVER:-redis-server}" "${CLIENT:-redis-cli}"; do
         command -v $program >/dev/null || { echo "ok $name # skip no $program here"; exit 0; }
     done
     /usr/bin/python3 -c 'import redis' 2>/dev/null || { echo "ok $name # skip no python3-redis here"; exit 0; }

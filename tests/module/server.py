@@ -15,6 +15,10 @@ WEIR = os.path.abspath(os.environ.get("WEIR", BUILD + "/weir"))
 SOURCE = os.path.abspath(os.path.dirname(__file__) + "/../..")
 MODULE = BUILD + "/module/weir.so"
 
+# Debian's redis-server, or what SERVER and CLIENT name: valkey-server and valkey-cli
+SERVER = os.environ.get("SERVER", "redis-server")
+CLIENT = os.environ.get("CLIENT", "redis-cli")
+
 failures = 0
 work = tempfile.mkdtemp(prefix="weir-module-")
 running = []
@@ -61,7 +65,7 @@ class Server:
     def attempt(self, *more):
         """Start it once; whether it came up."""
         self.port = free_port()
-        command = self.before + ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
+        command = self.before + [SERVER, "--port", str(self.port), "--bind", "127.0.0.1",
                                  "--dir", self.dir, "--save", "", "--enable-debug-command", "yes",
                                  "--repl-diskless-sync-delay", "0"]
         if self.module:

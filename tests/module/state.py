@@ -40,7 +40,7 @@ SPECS = ["recent:memory=64K", "bloom:capacity=10000", "bloom:memory=32K,layout=c
          "qht:memory=64K", "horizontal:memory=256K", "vertical:memory=256K", "tree:memory=256K",
          "recent:memory=64K,window=1h", "recent:memory=64K,hash=siphash"]
 SKETCHES = ["countmin:memory=16K", "top:k=20,memory=32K", "agms:memory=16K", "dyadic:bits=20,memory=64K",
-            "kll:memory=8K", "hll", "kmv:memory=4K", "distinct:memory=8K", "sample:n=50",
+            "top:k=9,width=8,depth=2", "countmin:width=1,depth=1", "kll:memory=8K", "hll", "kmv:memory=4K", "distinct:memory=8K", "sample:n=50",
             "countmin:memory=16K,decay=1h", "window:length=1h,of=(top:k=10,memory=8K)"]
 
 # --- every kind: through the command line and back, byte for byte; COPY, DUMP
@@ -54,6 +54,18 @@ for i, spec in enumerate(SPECS + SKETCHES):
     else:
         command("WEIR.ADD", key, *[j * j % 997 for j in range(3000)])
     names.append(key)
+    before, bytes_ = digest(r, key), struct.pack("<2Q", 1, 2)
+    later = ["TIME", 2 * 10**18]
+    for question in ([["WEIR.ESTIMATE", key, 1, 2], ["WEIR.TOP", key], ["WEIR.DISTINCT", key], ["WEIR.QUANTILE", key, 0.5],
+                      ["WEIR.SELFJOIN", key], ["WEIR.JOIN", key, key], ["CMS.QUERY", key, 1], ["TOPK.LIST", key]] if sketch else
+                     [["WEIR.TEST", key, 1, 2], ["WEIR.TESTWITH", key, *later, "ITEMS", 1], ["WEIR.TESTHASH", key, bytes_, *later],
+                      ["BF.EXISTS", key, 1], ["BF.MEXISTS", key, 1, 2], ["BF.INFO", key], ["BF.CARD", key]]):
+        e(*question)
+    info = command("WEIR.INFO", key)
+    equal(f"{spec}: questions change nothing", digest(r, key), before)
+    again = e("WEIR.CREATE", key + "s", info[info.index(b"spec") + 1], *(["SKETCH"] if sketch else []))
+    equal(f"{spec}: as WEIR.INFO writes it, it makes another", again, "+OK")
+    r.delete(key + "s")
     whole = export(key, 5000)
     equal(f"{spec}: one chunk is all chunks", export(key, 1 << 26), whole)
     with open(work + "/one", "wb") as f:

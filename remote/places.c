@@ -37,7 +37,8 @@ typedef enum {
     ON,
     OFF,
     LOST,
-    OTHER /* a key before it, or a place before it, sets the same one */
+    HOLLOW, /* off, at a slice that has lost what it held: that proves nothing */
+    OTHER   /* a key before it, or a place before it, sets the same one */
 } place_state;
 
 typedef struct {
@@ -233,14 +234,19 @@ static bool judge(const weir_remote *r, places_flight *v, size_t key) {
     unsigned on = 0, live = 0;
     bool off = false;
     for (size_t i = key * r->cut.k; i < (key + 1) * r->cut.k; i++) {
-        if (v->states[i] == OFF && entry_of(v, v->places[i])->set) v->states[i] = ON;
+        bool is_off = v->states[i] == OFF || v->states[i] == HOLLOW;
+        if (is_off && entry_of(v, v->places[i])->set) v->states[i] = ON;
         on += v->states[i] == ON;
         off |= v->states[i] == OFF;
         live += v->states[i] == ON || v->states[i] == OFF;
-        v->of_key[key].lost |= v->states[i] == LOST;
+        v->of_key[key].lost |= v->states[i] == LOST || v->states[i] == HOLLOW;
     }
     v->of_key[key].lost &= !off;
     return r->cut.letter ? on >= r->live : !off && live >= r->live;
+}
+
+static bool may_be_set(uint8_t state) {
+    return state == OFF || state == UNKNOWN || state == HOLLOW;
 }
 
 /* The places that a NEW key sets: each belongs to one key of the batch. */
@@ -248,7 +254,7 @@ static void claim_places(const weir_remote *r, places_flight *v, size_t key) {
     key_state *of = &v->of_key[key];
     bool decider_off = false;
     for (size_t i = key * r->cut.k; i < (key + 1) * r->cut.k; i++) {
-        if (v->states[i] != OFF && v->states[i] != UNKNOWN) continue;
+        if (!may_be_set(v->states[i])) continue;
         table_entry *e = entry_of(v, v->places[i]);
         if (e->set) {
             v->states[i] = OTHER;
@@ -270,7 +276,7 @@ static void choose_to_set(const weir_remote *r, places_flight *v) {
     for (size_t key = 0; key < v->keys; key++) {
         const key_state *of = &v->of_key[key];
         for (size_t i = key * r->cut.k; of->has && i < (key + 1) * r->cut.k; i++) {
-            if (i == of->decider || (v->states[i] != OFF && v->states[i] != UNKNOWN)) continue;
+            if (i == of->decider || !may_be_set(v->states[i])) continue;
             choose(v, i);
         }
     }
@@ -453,8 +459,10 @@ void places_take(weir_remote *r, flight *f, const request *q, const wire_reply *
     wire_reply **said = reply->items + HEADER_REPLIES;
     /* Sent again, it may find what it has itself set: no proof that a key was SEEN. */
     bool doubt = q->repeated && r->cut.at_once;
+    bool proves = !r->slices[q->slice].hollow || r->live == r->cut.k;
     for (size_t i = 0; i < q->count; i++) {
-        if (v->stage == ASK) v->states[q->from[i]] = said[i]->integer && !doubt ? ON : OFF;
+        if (v->stage == ASK && said[i]->integer && !doubt) v->states[q->from[i]] = ON;
+        else if (v->stage == ASK) v->states[q->from[i]] = proves ? OFF : HOLLOW;
         else if (v->stage == DECIDE)
             take_decision(r, &v->of_key[q->from[i] / r->cut.k], said[2 * i]->integer != 0,
                           said[2 * i + 1]->integer);

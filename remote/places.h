@@ -30,6 +30,10 @@
  * offer it at the same time: of such keys about twice as many as a batch has keys for each claim
  * of a slice.
  *
+ * A slice that came back empty, or without its last writes, holds places that are off although
+ * they were on. Under on-lost=seen and live=x a place that is off there counts as lost; it is set
+ * with the others of a NEW key all the same.
+ *
  * With primitive=test-and-set there is one stage. It costs the least messages, but a batch that
  * is sent again is NEW all of it, and of two producers at once both may be told NEW.
  */

@@ -24,6 +24,7 @@ typedef struct {
     uint64_t sent;    /* keys of ours that it judged */
     bool missing;     /* to be made before it is used */
     bool lost;
+    bool hollow;      /* it has lost what it held, or some of it, since this object knows it */
     int64_t since;    /* wire_now() of the first failure after the last answer; 0: all is well */
     int64_t probe_at; /* when a lost one is tried again */
 } slice;

@@ -283,6 +283,7 @@ static void compare_count(weir_remote *r, slice *s, const request *q, uint64_t o
     bool first = !q->repeated && flight_of(r, q)->is_fresh;
     if (first && offered < least) {
         r->stats.rolled_back++;
+        s->hollow = true;
         r->stats.keys_rolled_back += least - offered;
         remote_say(r,
                    "slice %zu of '%s' lacks at least %" PRIu64 " %s that it had: a replica "
@@ -342,7 +343,7 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
                          "takes its place",
                          q->slice, r->name);
     if (!s->missing) {
-        s->missing = true;
+        s->missing = s->hollow = true;
         s->epoch = s->epoch * UINT64_C(6364136223846793005) + (uint64_t)wire_now() + r->numbers;
         s->offered = 0;
         r->stats.emptied++;
@@ -360,6 +361,7 @@ static void adopt_epoch(weir_remote *r, const request *q, uint64_t epoch) {
     slice *s = &r->slices[q->slice];
     if (epoch == s->epoch) return;
     s->epoch = epoch;
+    s->hollow = true;
     s->offered = 0;
     r->stats.emptied++;
     remote_say(r,

@@ -21,14 +21,15 @@
 #include <xxhash.h>
 
 static const lab_real reals[] = {
-    {"weblog", "weblog.log.zst", {1, 1, 7, ' ', 0}},
-    {"repo_urls", "repo_urls.txt.zst", {0, 0, 0, '\t', 0}},
-    {"trending", "trending.tsv.zst", {2, 2, 0, '\t', 0}},
-    {"recommendations", "recommendations.txt.zst", {0, 0, 0, '\t', 0}},
-    {"block_trace", "block_trace.lis.zst", {0, 0, 0, ' ', LAB_PAGES}},
-    {"block_requests", "block_trace.lis.zst", {0, 0, 0, ' ', LAB_REQUESTS}},
-    {"flows", "flows.tsv.zst", {2, 5, 0, '\t', 0}},
-    {"package_titles", "package_titles.tsv.zst", {4, 4, 0, '\t', 0}},
+    {"weblog", "weblog.log.zst", {1, 1, 7, ' ', 0, 0}},
+    {"weblog_sizes", "weblog.log.zst", {1, 1, 7, ' ', 0, 10}},
+    {"repo_urls", "repo_urls.txt.zst", {0, 0, 0, '\t', 0, 0}},
+    {"trending", "trending.tsv.zst", {2, 2, 0, '\t', 0, 0}},
+    {"recommendations", "recommendations.txt.zst", {0, 0, 0, '\t', 0, 0}},
+    {"block_trace", "block_trace.lis.zst", {0, 0, 0, ' ', LAB_PAGES, 0}},
+    {"block_requests", "block_trace.lis.zst", {0, 0, 0, ' ', LAB_REQUESTS, 0}},
+    {"flows", "flows.tsv.zst", {2, 5, 0, '\t', 0, 0}},
+    {"package_titles", "package_titles.tsv.zst", {4, 4, 0, '\t', 0, 0}},
 };
 
 #define REALS (sizeof reals / sizeof *reals)
@@ -192,6 +193,13 @@ static uint64_t number(const char **at, const char *end) {
     return value;
 }
 
+/* The number in the column of tags; 0 where there is none. */
+static uint64_t tag_of(const lab_recipe *r, const char *line, size_t length) {
+    const char *end = line + length;
+    for (int column = 1; column < r->tag && line < end; line++) column += *line == r->split;
+    return number(&line, end);
+}
+
 static void start_request(lab_file *f, const char *line, size_t length) {
     const char *end = line + length;
     f->page = number(&line, end);
@@ -214,6 +222,7 @@ size_t lab_file_next(lab_file *f, uint64_t *ids, uint64_t *tags, size_t n) {
         }
         f->begun = 1;
         if (!f->recipe.pages) {
+            if (tags && f->recipe.tag) tags[done] = tag_of(&f->recipe, line, length);
             ids[done++] = line_id(&f->recipe, line, length);
             continue;
         }

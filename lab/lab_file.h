@@ -15,6 +15,7 @@ typedef struct {
     /* Block traces: column 1 is a page, column 2 how many follow on it. LAB_PAGES
      * gives each page, LAB_REQUESTS the first one, tagged with their number. */
     int pages;
+    int tag; /* a column with a number, the tag of the record; 0: none */
 } lab_recipe;
 
 /* A real stream by name: its file, in the folder of lab_data_path(), and its recipe. */
@@ -31,7 +32,7 @@ weir_status lab_real_open(lab_file **out, const lab_real *real, weir_error *err)
 weir_status lab_file_new(lab_file **out, const char *path, const lab_recipe *recipe,
                          weir_error *err);
 void lab_file_free(lab_file *file);
-/* tags: of requests; NULL if they are not wanted. */
+/* tags: of requests, or the recipe's; NULL if they are not wanted. */
 size_t lab_file_next(lab_file *file, uint64_t *ids, uint64_t *tags, size_t n);
 
 /* The text of the next line's columns first..last, without its end; NULL past the

@@ -77,14 +77,14 @@ static const opt_section lab_sections[] = {
      "= file:path=,columns=,split=\nThe hashes of the lines of a file or of columns (4, 2-5, 1+7), "
      "split by tab or space. Or, with `--format`, `--key` and the other options of records and "
      "keys, the hashes of the keys that `weir dedup` would compare.\n\n"
-     "= weblog, repo_urls, ...\nThe real streams, from `WEIR_DATA`: also trending, "
-     "recommendations, "
-     "block_trace, flows, package_titles."},
+     "= weblog, repo_urls, ...\nThe real streams, from `WEIR_DATA`, or the bundled beginnings of "
+     "some: also trending, recommendations, block_trace, flows, package_titles; block_requests and "
+     "weblog_sizes, tagged with sizes."},
     {"VERDICTS",
      "A verdict is computed. `reproduced`: every printed number of the paper is within tolerance "
      "of ours (three standard deviations of one more run, and what rounding leaves open), and "
-     "every claim holds. `same shape`: order and trend agree, not all values. `differs`: they do "
-     "not."},
+     "every claim holds. `same shape`: order and trend agree, not all values, or the limit of a "
+     "claim was set after a look at results. `differs`: they do not."},
     {"EXAMPLES", "Table 2 of the paper on reservoir sampling, with ten seeds:\n"
                  "\n"
                  "    weir lab run rsbf-table-2 --seeds 10\n"

@@ -25,6 +25,8 @@
 enum { MOST_JOBS = 256, WATCH_MS = 100 };
 #define MEMORY_SHARE 0.9 /* of what is free may be taken */
 
+enum { MOST_TOLD = 64 };
+
 struct lab_work {
     const lab_session *session;
     lab_book *book;
@@ -38,6 +40,11 @@ struct lab_work {
     weir_error error;
     pthread_mutex_t lock;
     pthread_cond_t quiet;
+    struct {
+        const lab_experiment *of;
+        char why[sizeof((weir_error *)0)->message];
+    } told[MOST_TOLD]; /* of cases that were left out; more are told again */
+    size_t told_count;
 };
 
 void lab_warn(const lab_session *session, const char *format, ...) {
@@ -96,11 +103,23 @@ weir_status lab_fail(lab_unit *unit, weir_status code, const char *format, ...) 
 
 /* --- one unit ------------------------------------------------------------------------- */
 
+/* Said once for all cases and seeds of an experiment that have the same reason. */
+static bool is_told(lab_work *work, const lab_unit *unit) {
+    for (size_t i = 0; i < work->told_count; i++)
+        if (work->told[i].of == unit->experiment && !strcmp(work->told[i].why, unit->error.message))
+            return true;
+    if (work->told_count == MOST_TOLD) return false;
+    work->told[work->told_count].of = unit->experiment;
+    memcpy(work->told[work->told_count++].why, unit->error.message, sizeof unit->error.message);
+    return false;
+}
+
 static void finish_unit(lab_work *work, lab_unit *unit, weir_status status) {
     const char *panel = unit->c->panel ? unit->c->panel : "";
     if (status == WEIR_ERR_IO) {
-        lab_warn(work->session, "%s, %s%s%s is left out: %s", unit->experiment->name, panel,
-                 *panel ? ", " : "", unit->c->label, unit->error.message);
+        if (!is_told(work, unit))
+            lab_warn(work->session, "%s, %s%s%s is left out: %s", unit->experiment->name, panel,
+                     *panel ? ", " : "", unit->c->label, unit->error.message);
     } else if (status) {
         if (!work->error.code)
             lab_error(&work->error, status, -1, "%s, %s%s%s: %.240s", unit->experiment->name, panel,

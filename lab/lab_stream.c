@@ -206,7 +206,7 @@ static weir_status parse_columns(const char *text, lab_recipe *r, weir_error *er
 }
 
 static weir_status file_open(lab_stream *s, weir_error *err) {
-    lab_recipe recipe = {0, 0, 0, s->set.split ? ' ' : '\t', 0};
+    lab_recipe recipe = {0, 0, 0, s->set.split ? ' ' : '\t', 0, 0};
     if (!*s->set.path) return lab_error(err, WEIR_ERR_SPEC, -1, "file needs path=");
     if (s->reading && (*s->set.columns || s->set.split))
         return lab_error(err, WEIR_ERR_SPEC, -1,
@@ -264,6 +264,7 @@ static const stream_kind kinds[] = {{"uniform", uniform_open, uniform_next, unif
                                     {"file", file_open, file_next, file_options, NULL}};
 static const stream_kind real_kind = {"real", NULL, file_next, NULL, NULL};
 static const stream_kind request_kind = {"requests", NULL, file_next, NULL, "pages"};
+static const stream_kind sized_kind = {"sizes", NULL, file_next, NULL, "bytes"};
 
 static const stream_kind *find_kind(const char *name) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -346,7 +347,8 @@ static weir_status parse_spec(lab_stream *s, char *spec, weir_error *err) {
     if (options) *options++ = 0;
     const lab_real *real = lab_real_find(spec);
     if (!real) s->kind = find_kind(spec);
-    else s->kind = real->recipe.pages == LAB_REQUESTS ? &request_kind : &real_kind;
+    else if (real->recipe.pages == LAB_REQUESTS) s->kind = &request_kind;
+    else s->kind = real->recipe.tag ? &sized_kind : &real_kind;
     if (!s->kind)
         return lab_error(err, WEIR_ERR_SPEC, 0,
                          "no stream is called '%s'; 'weir help lab' names them", spec);

@@ -29,7 +29,7 @@
  *                                  (2-5, 1+7, or 0 for the whole line), split by
  *                                  tab (default) or space; zstd is recognised
  *     weblog, repo_urls, ...       the real streams by name, from lab_data_path();
- *                                  block_requests is tagged with its sizes
+ *                                  block_requests and weblog_sizes are tagged with sizes
  */
 #ifndef LAB_STREAM_H
 #define LAB_STREAM_H

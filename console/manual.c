@@ -15,7 +15,11 @@
 #include "weir_sketch.h"
 #include "weir_text.h"
 
-enum { WIDTH = 80, INDENT = 4, HANG = 8 };
+enum {
+    WIDTH = 80, /* columns of a help text */
+    INDENT = 4, /* columns before an option */
+    HANG = 8    /* columns before what it means */
+};
 
 typedef struct {
     manual_form form;

@@ -15,7 +15,12 @@
 #include "weir.h"
 #include "weir_text.h"
 
-enum { COLUMNS_MOST = 200, ROWS_MOST = 60, Y_STEPS = 4, LABEL = 8 };
+enum {
+    COLUMNS_MOST = 200, /* columns of a plot of text */
+    ROWS_MOST = 60,     /* rows of it */
+    Y_STEPS = 4,        /* labels of its y axis, less one */
+    LABEL = 8           /* columns of a label */
+};
 
 static const char marks[PLOT_SERIES_MOST + 1] = "ox+*#@";
 
@@ -149,6 +154,7 @@ void plot_terminal(FILE *out, const plot *p, int width, int height) {
 
 /* --- SVG ------------------------------------------------------------------------------- */
 
+/* An SVG and its margins, in pixels. */
 enum { W = 640, H = 380, LEFT = 70, RIGHT = 20, TOP = 60, BOTTOM = 60 };
 static const char *const colours[PLOT_SERIES_MOST] = {"#3b7dd8", "#e07b39", "#3a9d5d",
                                                       "#b04fbf", "#c94f4f", "#7a7a7a"};

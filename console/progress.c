@@ -21,7 +21,11 @@
 #include "weir.h"
 #include "weir_text.h"
 
-enum { TICK_MS = 200, PLAIN_TICK_MS = 1000, FIRST_MS = 1000 };
+enum {
+    TICK_MS = 200,        /* between two drawings on a terminal */
+    PLAIN_TICK_MS = 1000, /* between two lines elsewhere */
+    FIRST_MS = 1000       /* before the first */
+};
 
 #define ERASE_TO_END "\033[K"
 

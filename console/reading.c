@@ -8,7 +8,7 @@
 #include "cli.h"
 #include "values.h"
 
-#define MAX_RECORD_MOST (1ull << 30)
+#define MAX_RECORD_MOST (1ull << 30) /* bytes that --max-record may be */
 
 enum {
     KEYS_SIZE = 4096, /* bytes of all keys together, their end included */

@@ -10,7 +10,10 @@
 
 cpu_kind weir__cpu_most = CPU_AVX512;
 
-enum { LEVELS = WEIR_CPU_AVX512 + 1, NOT_CHOSEN = -1 };
+enum {
+    LEVELS = WEIR_CPU_AVX512 + 1, /* number of weir_cpu_level */
+    NOT_CHOSEN = -1               /* no level was asked for or read yet */
+};
 
 static _Atomic int chosen = NOT_CHOSEN; /* a weir_cpu_level */
 

@@ -39,7 +39,13 @@ void weir__hasher_init(weir__hasher *hasher, weir__hash_kind kind, uint64_t seed
     memcpy(hasher->key, words, sizeof hasher->key);
 }
 
-enum { SHORT_MOST = 16, MIDDLING_LEAST = 33, MIDDLING_MOST = 96 };
+/* Lengths of keys, in bytes, for which XXH3 has code of its own that is inlined here. Keys of 17 to
+ * 32 bytes have another form and go through the library. */
+enum {
+    SHORT_MOST = 16,     /* longest short key */
+    MIDDLING_LEAST = 33, /* shortest of the middle form */
+    MIDDLING_MOST = 96   /* longest of the middle form that is inlined */
+};
 
 /* 16 bytes of a key, with 16 of the secret that has the seed in it already. */
 static inline uint64_t mix(const uint8_t *in, const uint8_t *secret) {

@@ -19,9 +19,11 @@
 #include "core/error.h"
 #include "weir_text.h"
 
-#define HUGE_PAGE ((uint64_t)2 << 20)
-#define SMALL_PAGE ((uint64_t)4096)
-#define CACHE_LINE 64
+#define HUGE_PAGE                                                                                  \
+    ((uint64_t)2 << 20)             /* bytes of a huge page of x86-64 and of most ARM64 kernels    \
+                                     */
+#define SMALL_PAGE ((uint64_t)4096) /* bytes of the smallest page */
+#define CACHE_LINE 64               /* bytes to which cells are aligned */
 
 static uint64_t round_up(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 

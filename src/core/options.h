@@ -24,8 +24,8 @@
 /* Fails with WEIR_ERR_SPEC if the full spec of a new object is so long that no snapshot of it
  * could be read again: a short spec may be much longer once every option is resolved. */
 weir_status weir__spec_fits(size_t length, weir_error *err);
-#define WEIR__NAME_SIZE 32 /* longest name of a kind, its end included */
-#define WEIR__OPTIONS_MAX 20
+#define WEIR__NAME_SIZE 32   /* longest name of a kind, its end included */
+#define WEIR__OPTIONS_MAX 20 /* most options of a kind, the common ones included */
 
 /* One option's value. Which field holds it follows from the option's type. */
 typedef struct {

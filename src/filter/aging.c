@@ -27,7 +27,7 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { ROUNDS = 60 };
+enum { ROUNDS = 60 }; /* at most; each halves what is missing to the fixed point */
 
 double weir__poisson_reaches(double mean, unsigned n) {
     if (n == 0) return 1;

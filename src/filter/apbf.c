@@ -60,7 +60,11 @@
 #include "filter/probe.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_K, OPT_L, OPT_GENERATION, OPT_RENEW };
-enum { TAKEN_MOST = 7, CHUNK = 32, SAMPLE_LINES = 2048 };
+enum {
+    TAKEN_MOST = 7,     /* block: keys of a generation of a line: three bits count them */
+    CHUNK = 32,         /* classic: keys of a round */
+    SAMPLE_LINES = 2048 /* lines that are looked at for the fill */
+};
 
 typedef struct {
     weir_filter base;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEIR__APBF_SLICES_MOST = 64 };
+enum { WEIR__APBF_SLICES_MOST = 64 }; /* k + l */
 
 /* The chance that k of n slices in a row match, slice i matching with fill[i]. */
 double weir__apbf_run(const double *fill, unsigned n, unsigned k);

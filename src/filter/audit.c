@@ -79,13 +79,21 @@
 #include "core/memory.h"
 #include "core/rng.h"
 
-#define SAVED_VERSION 1
-#define MEMORY_LEAST 4096
-#define CONFIDENCE 0.95
-#define NOISE_MOST 0.25 /* of F, as a share of S - F, for counting to be better */
+#define SAVED_VERSION 1   /* first word of a saved audit */
+#define MEMORY_LEAST 4096 /* bytes that an audit must be given */
+#define CONFIDENCE 0.95   /* of the intervals of a report */
+#define NOISE_MOST 0.25   /* of F, as a share of S - F, for counting to be better */
 
-enum { SAVED_HEAD = 8, SAVED_KEY = 6, CHUNK = 64 };
-enum { FLAG_TIME = 1, FLAG_RENEW = 2, FLAGS = 3 };
+enum {
+    SAVED_HEAD = 8, /* words before the keys of a saved audit */
+    SAVED_KEY = 6,  /* words of a key */
+    CHUNK = 64      /* hashes that are looked at in one round, a word of verdicts */
+};
+enum {
+    FLAG_TIME = 1,  /* in a saved audit: the window is a duration */
+    FLAG_RENEW = 2, /* a repeat renews its key */
+    FLAGS = 3       /* all of them */
+};
 
 /* A key of the sample. firsts is 0 in an empty slot only. */
 typedef struct {

@@ -38,13 +38,15 @@
 #include "filter/probe.h"
 
 enum { OPT_LAYOUT = WEIR__OPT_OWN, OPT_K, OPT_CAPACITY, OPT_BITS };
-enum { CHUNK = 64, PLACES = 512, AHEAD = 24 };
+enum {
+    CHUNK = 64,    /* classic: keys of a round at most */
+    PLACES = 512,  /* classic: places of a round at most, 4 KiB */
+    AHEAD = 24,    /* block: keys between asking for a line and using it */
+    WORD_BITS = 64 /* bits of a word of a line */
+};
 
-/* What the memory option may say. */
-#define LEAST_BYTES UINT64_C(1024)
-#define MOST_BYTES (UINT64_C(1) << 50)
-
-enum { WORD_BITS = 64 };
+#define LEAST_BYTES UINT64_C(1024)     /* least that memory= may be */
+#define MOST_BYTES (UINT64_C(1) << 50) /* most that is searched for a capacity */
 
 typedef struct {
     weir_filter base;

@@ -51,8 +51,12 @@
 #include "filter/filter.h"
 
 enum { OPT_POLICY = WEIR__OPT_OWN, OPT_Q, OPT_ACCOUNTING };
-enum { LINE_PLACES = WEIR__LINE / 8, AHEAD = 16, STUCK = 255 };
-#define PLACES_MOST UINT64_C(0xfffffff0)
+enum {
+    LINE_PLACES = WEIR__LINE / 8, /* fingerprints of a line */
+    AHEAD = 16,                   /* keys between asking for a line and using it */
+    STUCK = 255                   /* a count of overflows that is no longer changed */
+};
+#define PLACES_MOST UINT64_C(0xfffffff0) /* links have 32 bits */
 
 typedef struct {
     uint32_t newer, older; /* places */

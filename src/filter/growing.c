@@ -44,10 +44,14 @@
 #include "filter/filter.h"
 
 enum { OPT_THRESHOLD = WEIR__OPT_OWN, OPT_MOST, OPT_OF };
-enum { MOST = 32, CHUNK = 64, LOOKS = 128 };
+enum {
+    MOST = 32,  /* filters inside */
+    CHUNK = 64, /* keys of a round: their verdicts are a word */
+    LOOKS = 128 /* times that the fill of a filter is looked at while it fills */
+};
 
-#define FULL_AT 0.85 /* of the rate of a filter, for lack of looking more often */
-#define PART_LEAST UINT64_C(1024)
+#define FULL_AT 0.85                   /* of the rate of a filter, for lack of looking more often */
+#define PART_LEAST UINT64_C(1024)      /* bytes of a filter inside */
 #define PART_LARGE (UINT64_C(2) << 20) /* parts of this size are whole pages of the system */
 
 typedef struct {

@@ -13,7 +13,7 @@ typedef struct {
     unsigned a_word; /* cells in a word of a line; 0: anywhere */
 } weir__shape;
 
-enum { WEIR__K_MOST = 32 };
+enum { WEIR__K_MOST = 32 }; /* cells of a key */
 
 /* The chance that a new key finds its k cells set after `keys` different ones. */
 double weir__shape_fpr(weir__shape shape, unsigned k, double keys);

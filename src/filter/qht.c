@@ -35,7 +35,10 @@
 #include "filter/probe.h"
 
 enum { OPT_SLOTS = WEIR__OPT_OWN, OPT_BITS };
-enum { SLOTS_MOST = 64, BITS_MOST = 48 };
+enum {
+    SLOTS_MOST = 64, /* slots of a bucket */
+    BITS_MOST = 48   /* bits of a fingerprint: read through one word at any shift */
+};
 
 typedef struct {
     weir_filter base;

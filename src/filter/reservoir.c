@@ -76,7 +76,12 @@
 enum { OPT_K = WEIR__OPT_OWN, OPT_PSTAR, OPT_READING, OPT_AIM, OPT_LAYOUT, OPT_BIAS };
 enum { BIAS_THRESHOLD, BIAS_ROOT, BIAS_RECENT };
 enum { AIM_MEAN, AIM_FPR, AIM_FNR };
-enum { K_MOST = 64, CHUNK = 64, PLACES = 1024, SEARCH_WORDS = 64 };
+enum {
+    K_MOST = 64,      /* bits of a key */
+    CHUNK = 64,       /* classic: keys of a round at most */
+    PLACES = 1024,    /* classic: places of a round at most, those to clear included */
+    SEARCH_WORDS = 64 /* words that are searched for a set bit to clear; half of all bits are set */
+};
 
 typedef struct {
     weir_filter base;

@@ -24,7 +24,7 @@
 #include "pairs/rows.h"
 #include "pairs/supervalue.h"
 
-enum { AREA_STEPS = 100 };
+enum { AREA_STEPS = 100 }; /* of the integral over similarities */
 
 double weir_pairs_chance(unsigned columns, unsigned threshold, double agrees) {
     double sum = 0;

@@ -15,7 +15,10 @@
 #include "core/error.h"
 #include "pairs/pairs.h"
 
-enum { WITNESSES = 512, BINS = 200 };
+enum {
+    WITNESSES = 512, /* that are compared with each other, at most */
+    BINS = 200       /* of similarities from 0 to 1 */
+};
 #define FALSE_SHARE 0.25 /* of what is counted for a threshold that can be told, at most */
 #define FEW 10.0         /* pairs that would be worth asking for, at least */
 

@@ -31,7 +31,10 @@
 #include "core/rng.h"
 #include "pairs/pairs.h"
 
-enum { ROWS_BLOCK = 64, OTHERS_BLOCK = 1024 };
+enum {
+    ROWS_BLOCK = 64,    /* rows that are compared with a block of others */
+    OTHERS_BLOCK = 1024 /* others of a block: with all columns they stay in the cache */
+};
 
 /* Nanoseconds of one comparison, measured: only their ratio counts. */
 #define COST_ALL_PAIRS_VALUE 0.12 /* each value */

@@ -25,8 +25,8 @@
 #include "pairs/pairs.h"
 
 enum { HALVINGS = 4, DOUBLINGS = 40 }; /* of the distance asked for, with a row of their own */
-enum { FEW_PAIRS = 4 };
-#define WIDTH_95 1.96 /* deviations to either side */
+enum { FEW_PAIRS = 4 }; /* added to the pairs found: none found may be three missed */
+#define WIDTH_95 1.96   /* deviations to either side */
 
 /* What the records compared so far have near them, by row of the answer and up to it. */
 typedef struct {

@@ -50,8 +50,13 @@ enum {
     OPT_SIGNATURES
 };
 
-enum { BATCH_RECORDS = 64, COSINE_GROUP = 8, STANDARD_WIDTH = 8192, FEW_SUBSETS = 64 };
-#define ERROR_LEAST 1e-4
+enum {
+    BATCH_RECORDS = 64,    /* online: records whose super-values go to a sketch together */
+    COSINE_GROUP = 8,      /* projections of a column, if group= is not given */
+    STANDARD_WIDTH = 8192, /* online: counters of a row, if width= is not given */
+    FEW_SUBSETS = 64 /* so few super-values of a record are all kept, if sample= is not given */
+};
+#define ERROR_LEAST 1e-4 /* least that error= may be */
 
 static const weir_option options[] = {
     [OPT_COLUMNS] = {"columns", WEIR_OPT_COUNT, 1, WEIR__COLUMNS_MOST, NULL, NULL,

@@ -6,8 +6,8 @@
 #include "weir.h"
 #include "weir_pairs.h"
 
-#define WEIR__GROUP_MOST 64
-#define WEIR__SHINGLE_MOST 64
+#define WEIR__GROUP_MOST 64   /* hash functions or projections of a column */
+#define WEIR__SHINGLE_MOST 64 /* letters or words of a shingle */
 
 typedef enum { WEIR__FROM_COLUMNS, WEIR__FROM_SET, WEIR__FROM_TEXT, WEIR__FROM_COSINE } weir__from;
 

@@ -13,8 +13,13 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PART_BITS = 13, STEP_BITS = 8, MOST_BITS = 12, SMALL = 24, TINY = 64 };
-/* 2^PART_BITS words and room to sort them: 128 KiB. Measured: 12 to 14 are alike. */
+enum {
+    PART_BITS = 13, /* 2^13 words and room to sort them: 128 KiB. Measured: 12 to 14 are alike */
+    STEP_BITS = 8,  /* of a word that a pass in the cache sorts by */
+    MOST_BITS = 12, /* of a word that the pass through memory sorts by, at most */
+    SMALL = 24,     /* up to so many words are sorted by insertion */
+    TINY = 64       /* a whole array of up to so many words, too */
+};
 
 static void insertion(uint64_t *words, size_t count) {
     for (size_t i = 1; i < count; i++) {

@@ -13,7 +13,7 @@
 #include "core/rng.h"
 #include "weir.h"
 
-#define WEIR__COLUMNS_MOST 64
+#define WEIR__COLUMNS_MOST 64         /* values of a record */
 #define WEIR__SUBSETS_MOST (1u << 20) /* of all levels together */
 
 typedef struct {

@@ -5,7 +5,7 @@
 #include "plan/profile.h"
 #include "weir_plan.h"
 
-enum { WEIR__GAPS_MOST = 512 };
+enum { WEIR__GAPS_MOST = 512 }; /* bins of gaps: four a doubling up to 2^128 */
 
 typedef struct {
     weir_stream_model stream; /* its gaps are those below */

@@ -36,11 +36,15 @@
 #include "plan/profile.h"
 #include "plan/trial.h"
 
-enum { MEMORY_LEAST = 1024, CALIBRATE_MOST = 64 << 20, BATCH = 1024 };
-#define MEMORY_MOST (UINT64_C(1) << 40)
-#define PRECISION 1.03      /* of a memory or window that is searched for */
-#define CLOSE 1.05          /* as good: within 5%, */
-#define CLOSE_POINTS 0.0005 /* or this */
+enum {
+    MEMORY_LEAST = 1024,       /* bytes: least memory of a filter that is searched for */
+    CALIBRATE_MOST = 64 << 20, /* bytes of a filter whose speed is measured */
+    BATCH = 1024               /* keys offered at a time when speed is measured */
+};
+#define MEMORY_MOST (UINT64_C(1) << 40) /* bytes: most that is searched */
+#define PRECISION 1.03                  /* of a memory or window that is searched for */
+#define CLOSE 1.05          /* two rates are as good when one is at most 5% above the other, */
+#define CLOSE_POINTS 0.0005 /* or at most 0.05 points */
 #define BOUND_NOISE 1.1     /* a stated rate may be estimated from the fill */
 #define DISTINCT_MOST 0.9   /* of the records; above, count repeats, not what is left */
 #define DISTINCT_MISS 2.0   /* times more or fewer keys than asked for are another stream */

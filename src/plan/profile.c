@@ -37,11 +37,23 @@
 #include "core/error.h"
 #include "core/rng.h"
 
-enum { BYTES_A_RECORD = 56, MEMORY_LEAST = 65536, LEAST_SCALED = 65536, FIRST_ROOM = 4096 };
-enum { RECORDS_LEAST = 1000, REPEATS_LEAST = 100 }; /* to judge by */
+enum {
+    BYTES_A_RECORD = 56,  /* most that a kept record takes while a profile is analysed */
+    MEMORY_LEAST = 65536, /* bytes of a profile */
+    LEAST_SCALED =
+        65536, /* bytes of a filter that stands for a larger one: less has effects of its own */
+    FIRST_ROOM = 4096 /* records that there is room for at first */
+};
+enum {
+    RECORDS_LEAST = 1000, /* records of a stream that can be judged */
+    REPEATS_LEAST = 100   /* repeats of a stream that can be judged */
+};
 
 /* Of a drawn stream: records are many enough and still quick to replay. */
-enum { DRAWN_LEAST = 200000, DRAWN_MOST = 500000 };
+enum {
+    DRAWN_LEAST = 200000, /* records */
+    DRAWN_MOST = 500000   /* records */
+};
 
 #define RECORDS_MOST 1e18 /* of a stream that can be thought of */
 

@@ -5,7 +5,7 @@
 #include "weir.h"
 #include "weir_plan.h"
 
-#define WEIR__NO_RECORD UINT32_MAX
+#define WEIR__NO_RECORD UINT32_MAX /* in place of a record: a key came for the first time */
 
 struct weir_profile {
     /* the records of the sample, in the order of the stream */

@@ -21,7 +21,7 @@
 #include "slice/loss.h"
 #include "weir_sites.h"
 
-#define K_MOST 24
+#define K_MOST 24 /* places of a key that are tried */
 
 /* The share of places that are on at which the rule gives just fpr while `lost` sites are lost. */
 static double fill_for(double lost, double sites, unsigned k, unsigned x, double fpr) {

@@ -23,12 +23,17 @@
 #include "core/rng.h"
 #include "plan/model.h"
 
-enum { BATCH = 1024, MEMORY_LEAST = 1024, LOSS_MIDDLE = 128, A_DOUBLING = 4 };
-#define LOAD 0.05 /* more keys than were counted on */
+enum {
+    BATCH = 1024,        /* records offered at a time */
+    MEMORY_LEAST = 1024, /* bytes of a filter that is replayed */
+    LOSS_MIDDLE = 128,   /* bin of a repeat at a distance of one record for each byte */
+    A_DOUBLING = 4       /* bins of distances */
+};
+#define LOAD 0.05 /* share of keys by which more came than were counted on */
 
 /* 16M: a filter of a replayed sample forgets next to nothing with it; more would only be mapped. */
 #define PLENTY (16.0 * (1 << 20))
-#define PLENTY_A_KEY 64.0
+#define PLENTY_A_KEY 64.0       /* bytes a key of the sample, where that is more */
 #define PLENTY_IN_WINDOW 4096.0 /* filters with a window visit all of it again and again */
 
 /* What a kind calls its window, or NULL. */

@@ -11,7 +11,7 @@ typedef struct {
     double met[WEIR__LOSS_BINS], lost[WEIR__LOSS_BINS];
 } weir__loss;
 
-enum { WEIR__TRIAL_GROUPS = 16 };
+enum { WEIR__TRIAL_GROUPS = 16 }; /* groups of keys: how much a rate varies by chance */
 typedef struct {
     double fpr;                           /* at the end */
     double firsts, false_seen;            /* kept records */

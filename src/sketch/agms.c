@@ -17,7 +17,7 @@
  */
 #include "sketch/matrix_sketch.h"
 
-#define STANDARD_MEMORY ((uint64_t)1 << 20)
+#define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
 
 static weir_status create(weir_sketch *s, weir_error *err) {
     weir__matrix *m = &((weir__counting *)s)->matrix;

@@ -22,8 +22,8 @@
 #include "sketch/matrix_sketch.h"
 
 enum { OPT_WIDTH = WEIR__SK_OWN, OPT_DEPTH };
-enum { STANDARD_DEPTH = 5 };
-#define STANDARD_MEMORY ((uint64_t)8 << 10)
+enum { STANDARD_DEPTH = 5 };                /* rows, if depth= is not given */
+#define STANDARD_MEMORY ((uint64_t)8 << 10) /* bytes, if memory= is not given */
 
 typedef struct {
     weir_sketch base;

@@ -22,7 +22,7 @@
 enum { OPT_UPDATE = WEIR__CO_OWN, OPT_LAYOUT };
 enum { UPDATE_PLAIN, UPDATE_CONSERVATIVE };
 enum { LAYOUT_ROWS, LAYOUT_BLOCK };
-#define STANDARD_MEMORY ((uint64_t)1 << 20)
+#define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
 
 static weir_status create(weir_sketch *s, weir_error *err) {
     weir__matrix *m = &((weir__counting *)s)->matrix;

@@ -24,8 +24,8 @@
 #include "sketch/roster.h"
 
 enum { OPT_ROWS = WEIR__SK_OWN, OPT_ROW, OPT_KEY };
-enum { CAPACITY_LEAST = 16 };
-#define STANDARD_MEMORY ((uint64_t)1 << 20)
+enum { CAPACITY_LEAST = 16 };               /* keys of the sample */
+#define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
 
 typedef struct {
     weir_sketch base;

@@ -43,10 +43,15 @@ enum {
     OPT_BITS,
     OPT_FANOUT
 };
-enum { LEVELS_MOST = 64, CHUNK = 256, STANDARD_DEPTH = 4, HEAVIEST = 64 };
+enum {
+    LEVELS_MOST = 64,   /* levels of the tree: one a bit of a key */
+    CHUNK = 256,        /* keys added to all levels at a time */
+    STANDARD_DEPTH = 4, /* rows of a level, if depth= is not given */
+    HEAVIEST = 64       /* counters of a row that are taken out of its variance */
+};
 #define RARE 1e-4 /* a chance that is neglected, for each level */
 #define REACH 6.0 /* deviations: twice 3, as the way down errs by what lies right of it too */
-#define STANDARD_MEMORY ((uint64_t)1 << 20)
+#define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
 
 typedef struct {
     weir_sketch base;

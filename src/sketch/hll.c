@@ -20,8 +20,12 @@
 #include "filter/filter.h"
 #include "sketch/presence.h"
 
-enum { P_LEAST = 4, P_MOST = 26, OPT_P = WEIR__PR_OWN };
-#define STANDARD_MEMORY ((uint64_t)12 << 10)
+enum { OPT_P = WEIR__PR_OWN };
+enum {
+    P_LEAST = 4, /* 2^4 registers */
+    P_MOST = 26  /* 2^26 registers: 48 MiB */
+};
+#define STANDARD_MEMORY ((uint64_t)12 << 10) /* bytes, if memory= is not given */
 
 typedef struct {
     weir_sketch base;

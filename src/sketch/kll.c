@@ -30,12 +30,18 @@
 #include "sketch/matrix_sketch.h"
 
 enum { OPT_ERROR = WEIR__SK_OWN };
-enum { LEVELS_MOST = 60, CAPACITY_LEAST = 8, SPARE = 512, CELLS_LEAST = 1024, SINGLY = 32 };
-#define STANDARD_MEMORY ((uint64_t)1 << 20)
-#define Z99 2.5758293035489
-#define DEVIATION 0.95 /* greatest deviation of a rank by its bound, times k / N */
-#define SIGN (UINT64_C(1) << 63)
-#define TOTAL_MOST 0x1p60 /* records: more would need more levels */
+enum {
+    LEVELS_MOST = 60,   /* levels: a key of level h stands for 2^h records */
+    CAPACITY_LEAST = 8, /* keys of a level before it is compacted */
+    SPARE = 512,        /* cells for the levels of the least capacity */
+    CELLS_LEAST = 1024, /* keys that there is room for: 8 KiB */
+    SINGLY = 32         /* a weight modulo this is added as single records */
+};
+#define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
+#define Z99 2.5758293035489                 /* deviations that hold 99% of a normal variable */
+#define DEVIATION 0.95           /* greatest deviation of a rank by its bound, times k / N */
+#define SIGN (UINT64_C(1) << 63) /* turned, so that words are ordered as numbers are */
+#define TOTAL_MOST 0x1p60        /* records: more would need more levels */
 
 typedef struct {
     uint64_t word;

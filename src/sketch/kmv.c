@@ -23,8 +23,8 @@
 #include "filter/filter.h"
 #include "sketch/presence.h"
 
-#define STANDARD_MEMORY ((uint64_t)32 << 10)
-enum { SLOTS_LEAST = 16 };
+#define STANDARD_MEMORY ((uint64_t)32 << 10) /* bytes, if memory= is not given */
+enum { SLOTS_LEAST = 16 };                   /* of the table */
 
 typedef struct {
     weir_sketch base;

@@ -41,11 +41,18 @@
 
 #include "core/rng.h"
 
-enum { SAMPLE_MOST = 4096, STRETCHES = WEIR__NOISE_STEPS / 4, STRETCH_LEAST = 4 };
-enum { SEGMENTS_MOST = WEIR__NOISE_STEPS * WEIR__DEPTH_MOST + 2 };
-#define ROUNDING 0x1p-48 /* of sums of reals, relative */
-#define SPIKE 10.0
-#define SPIKE_SPREAD 0.75
+enum {
+    SAMPLE_MOST = 4096, /* counters that the noise is read from */
+    STRETCHES =
+        WEIR__NOISE_STEPS / 4, /* stretches of equally many counters that the noise is cut into */
+    STRETCH_LEAST = 4          /* counters of a stretch */
+};
+enum {
+    SEGMENTS_MOST = WEIR__NOISE_STEPS * WEIR__DEPTH_MOST + 2
+};                        /* of the likelihood of a count */
+#define ROUNDING 0x1p-48  /* of sums of reals, relative */
+#define SPIKE 10.0        /* weight of the count 0, in counts, where the noise is narrow */
+#define SPIKE_SPREAD 0.75 /* and the part of it that grows with the spread of the noise */
 
 /* ---- the noise ---- */
 
@@ -184,9 +191,14 @@ void weir__noise_read(const weir__noise *noise, const double *values, unsigned d
 
 /* ---- trials ---- */
 
-enum { COUNTS_TRIED = 6, SPIKES = 13, STANDING = SPIKES / 2 };
-enum { TRIALS_MOST = 4096, TRIALS_WORK = 1 << 19 };
-#define ENOUGH 1.02
+enum {
+    COUNTS_TRIED = 6,      /* true counts: 0, that of a record, and greater ones */
+    SPIKES = 13,           /* weights of the count 0 that are tried, half a doubling apart */
+    STANDING = SPIKES / 2, /* the formula's, in the middle */
+    TRIALS_MOST = 4096,    /* for each of the true counts */
+    TRIALS_WORK = 1 << 19  /* steps of all trials together, a few milliseconds */
+};
+#define ENOUGH 1.02 /* errors above those of the better of CM and CMM that are as good */
 
 /* A true count, and what it was read as: errors summed over the trials. */
 typedef struct {

@@ -5,7 +5,7 @@
 #include "sketch/matrix.h"
 #include "weir_sketch.h"
 
-enum { WEIR__NOISE_STEPS = 192 };
+enum { WEIR__NOISE_STEPS = 192 }; /* of the distribution of the noise */
 
 typedef struct {
     /* the distribution of the noise: constant from each start to the next */

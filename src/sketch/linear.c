@@ -18,7 +18,7 @@
 #include "sketch/presence.h"
 
 enum { OPT_CAPACITY = WEIR__PR_OWN, OPT_K };
-#define STANDARD_MEMORY ((uint64_t)128 << 10)
+#define STANDARD_MEMORY ((uint64_t)128 << 10) /* bytes, if memory= is not given */
 
 typedef struct {
     weir_sketch base;

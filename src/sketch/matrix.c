@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 64 };
+enum { CHUNK = 64 };                 /* keys whose places are found before the first is counted */
 #define CACHED ((uint64_t)256 << 10) /* cells up to this size are not prefetched */
 
 #define INLINE static inline __attribute__((always_inline))

@@ -15,7 +15,7 @@
 #include "weir_embed.h"
 #include "weir_sketch.h"
 
-#define WEIR__DEPTH_MOST 32
+#define WEIR__DEPTH_MOST 32 /* rows */
 #define WEIR__COUNTER_CHOICES "32|64|real"
 typedef enum { WEIR__COUNTER_32, WEIR__COUNTER_64, WEIR__COUNTER_REAL } weir__counter;
 

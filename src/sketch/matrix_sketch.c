@@ -7,7 +7,12 @@
 #include "core/clock.h"
 #include "filter/filter.h"
 
-enum { STANDARD_DEPTH = 4, CHUNK = 256, SHRINK = 256 };
+enum {
+    STANDARD_DEPTH = 4, /* rows, if depth= is not given */
+    CHUNK = 256,        /* decayed weights computed at a time */
+    SHRINK =
+        256 /* half-lives after which all counters are scaled down; a double has room for 1,000 */
+};
 
 static weir__counting *counting(weir_sketch *s) { return (weir__counting *)s; }
 static const weir__counting *counting_of(const weir_sketch *s) { return (const weir__counting *)s; }

@@ -21,9 +21,9 @@
 #include "filter/filter.h"
 #include "sketch/presence.h"
 
-enum { COMPONENTS = 32, OPT_NONE = WEIR__PR_OWN };
-#define FULL 0.93
-#define STANDARD_MEMORY ((uint64_t)32 << 10)
+enum { COMPONENTS = 32 }; /* component i has one key in 2^(i+1), the last all others */
+#define FULL 0.93         /* share of set bits from which on a component is not read */
+#define STANDARD_MEMORY ((uint64_t)32 << 10) /* bytes, if memory= is not given */
 
 typedef struct {
     weir_sketch base;

@@ -15,9 +15,9 @@
 #include "filter/filter.h"
 #include "sketch/presence.h"
 
-#define PHI 0.77351
-#define KAPPA 1.75
-#define STANDARD_MEMORY ((uint64_t)32 << 10)
+#define PHI 0.77351 /* of Flajolet and Martin 1985: keys of a map are 2^mean / PHI */
+#define KAPPA 1.75  /* of the correction for few keys (Scheuermann, Mauve) */
+#define STANDARD_MEMORY ((uint64_t)32 << 10) /* bytes, if memory= is not given */
 
 typedef struct {
     weir_sketch base;

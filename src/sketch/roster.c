@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define ARENA_MOST ((uint64_t)1 << 31)
+#define ARENA_MOST ((uint64_t)1 << 31) /* bytes: places in it have 31 bits */
 
 void weir__roster_plan(weir__roster *r, uint64_t capacity, uint64_t each, uint32_t extra) {
     r->capacity = capacity;

@@ -16,7 +16,7 @@
 #include "sketch/sketch.h"
 #include "weir_sketch.h"
 
-#define WEIR__KEY_CUT UINT32_C(0x80000000)
+#define WEIR__KEY_CUT UINT32_C(0x80000000) /* in a length: the key was longer than what is kept */
 
 typedef struct {
     uint64_t hash;

@@ -21,9 +21,9 @@
 
 #include "core/rng.h"
 
-#define WEIR__FIELD ((UINT64_C(1) << 61) - 1)
-#define WEIR__FIELD_BITS 61
-#define WEIR__RESERVE_BITS 16
+#define WEIR__FIELD ((UINT64_C(1) << 61) - 1) /* the prime of the field */
+#define WEIR__FIELD_BITS 61                   /* of one of its numbers */
+#define WEIR__RESERVE_BITS 16                 /* left over, so that chances are even to 2^-16 */
 
 typedef struct {
     uint64_t a[4];

@@ -21,7 +21,7 @@
 #include "sketch/roster.h"
 
 enum { OPT_N = WEIR__SK_OWN, OPT_KEY };
-enum { SLOT_HEAD = 24 };
+enum { SLOT_HEAD = 24 }; /* bytes before the key in a slot */
 
 typedef struct {
     weir_sketch base;

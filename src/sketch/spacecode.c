@@ -26,9 +26,9 @@
 #include "sketch/matrix_sketch.h"
 
 enum { OPT_GROUPS = WEIR__SK_OWN, OPT_K };
-enum { RESOLUTIONS = 10 };
-#define WEIGHT_MOST 1000000 /* of one update */
-#define STANDARD_MEMORY ((uint64_t)1 << 20)
+enum { RESOLUTIONS = 10 };                  /* resolution i takes one record in 4^i */
+#define WEIGHT_MOST 1000000                 /* of one update */
+#define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
 /* How far the log of the likelihood may be below its greatest within the interval. 4.5 are three
  * deviations of independent filters; these sample each other's samples, by which deviations are up
  * to 1.38 times as large (tests/model/test_samples.c). */

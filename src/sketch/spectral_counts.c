@@ -26,8 +26,8 @@
 
 enum { OPT_MODE = WEIR__SK_OWN, OPT_K };
 enum { MODE_MI, MODE_RM, MODE_MS };
-enum { K_MOST = 16 };
-#define STANDARD_MEMORY ((uint64_t)1 << 20)
+enum { K_MOST = 16 };                       /* counters of a key */
+#define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
 
 typedef struct {
     weir_sketch base;

@@ -29,7 +29,7 @@
 
 enum { OPT_MODE = WEIR__SK_OWN, OPT_SUPPORT, OPT_ERROR, OPT_CONFIDENCE, OPT_KEY };
 enum { MODE_STICKY, MODE_COUNTING };
-#define STANDARD_MEMORY ((uint64_t)256 << 10)
+#define STANDARD_MEMORY ((uint64_t)256 << 10) /* bytes, if memory= is not given */
 #define LN_100 4.60517 /* a miss of more than rate x this has a chance of 1% */
 
 typedef struct {

@@ -34,9 +34,13 @@
 #include "sketch/roster.h"
 
 enum { OPT_K = WEIR__CO_OWN, OPT_UPDATE, OPT_KEYS };
-enum { CHUNK = 256, ROSTER_EACH = 4, KEY_BYTES = 64 };
-enum { LEAST_COUNTERS = 256 }; /* bytes, unless width= says how many there are */
-#define STANDARD_MEMORY ((uint64_t)1 << 20)
+enum {
+    CHUNK = 256,     /* keys counted before those that came often are looked at */
+    ROSTER_EACH = 4, /* candidates for each key of the list */
+    KEY_BYTES = 64   /* bytes of the candidates' keys, for each, if keys= is not given */
+};
+enum { LEAST_COUNTERS = 256 };              /* bytes, unless width= says how many there are */
+#define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
 #define LIST_CHANCE 0.01    /* that the lower bound of any key of a list is too high */
 #define NOISE_SAMPLE 65536u /* counters that show how much noise there is */
 

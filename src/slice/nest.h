@@ -158,7 +158,7 @@ static inline void weir__count_traffic(const weir__nest *nest, uint64_t keys, ui
  * not yet set. A key's hash chooses one of many small locks that is held for all
  * of its steps. Different keys hardly ever meet in one, and a lock never waits
  * for another, so nothing can lock up. */
-#define WEIR__KEY_LOCKS 1024
+#define WEIR__KEY_LOCKS 1024 /* two keys of several threads share one seldom */
 typedef struct {
     atomic_flag locks[WEIR__KEY_LOCKS];
 } weir__key_locks;

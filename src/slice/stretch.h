@@ -15,7 +15,8 @@
 #include "core/rng.h"
 #include "filter/filter.h"
 
-#define WEIR__SLICE_SALT UINT64_C(0x5bd1e995a3c59ac3)
+#define WEIR__SLICE_SALT                                                                           \
+    UINT64_C(0x5bd1e995a3c59ac3) /* a slice is chosen by other bits than a line */
 
 enum {
     WEIR__STRETCH = 2048, /* keys sorted at a time; with columns as many as fit below */

@@ -48,9 +48,9 @@ enum {
     OPT_RULE,
     OPT_LOST
 };
-#define LEVELS_MOST 8
-#define NODES_MOST 4096
-#define FANOUT_MOST 256
+#define LEVELS_MOST 8   /* levels, the root included */
+#define NODES_MOST 4096 /* nodes of all levels */
+#define FANOUT_MOST 256 /* nodes below one */
 
 typedef struct {
     weir_filter base;

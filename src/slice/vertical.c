@@ -40,9 +40,9 @@
 #include "slice/nest.h"
 
 enum { OPT_SLICES = WEIR__OPT_OWN, OPT_OF, OPT_PROBE, OPT_PRIMITIVE, OPT_LIVE, OPT_RULE, OPT_LOST };
-#define SLICES_MOST 1024
-#define K_MOST 64
-#define CHUNK 64 /* keys whose places are fetched ahead */
+#define SLICES_MOST 1024 /* ranges */
+#define K_MOST 64        /* places of a key: those that are on are bits of a word */
+#define CHUNK 64         /* keys whose places are fetched ahead */
 
 typedef struct {
     weir_filter base;

@@ -19,9 +19,9 @@
 #include "weir_embed.h"
 
 #define WEIR__SNAPSHOT_MARK "\x89weir\r\n\x1a" /* 8 bytes; a text transfer would break it */
-#define WEIR__SNAPSHOT_VERSION 1
-#define WEIR__SNAPSHOT_HEAD 16
-#define WEIR__BLOCK_HEAD 16
+#define WEIR__SNAPSHOT_VERSION 1 /* of the format that is written; the highest that is read */
+#define WEIR__SNAPSHOT_HEAD 16   /* bytes before the first block: mark, version, zero */
+#define WEIR__BLOCK_HEAD 16      /* bytes: kind, length, checksum */
 #define WEIR__BLOCK_MOST ((uint32_t)1 << 20) /* most bytes in a block of cells */
 #define WEIR__NOTE_MOST ((uint32_t)1 << 30)  /* most bytes in a note or an audit */
 
@@ -36,8 +36,8 @@ typedef enum {
 /* Kinds of parts: families have numbers of their own (core/family.h). */
 enum { WEIR__PART_AUDIT = 2, WEIR__PART_NOTE = 3 };
 
-#define WEIR__NAME_MOST 15
-#define WEIR__PARTS_MOST 64
+#define WEIR__NAME_MOST 15  /* letters of the name of a part */
+#define WEIR__PARTS_MOST 64 /* parts of a snapshot */
 
 typedef struct {
     uint32_t kind;

@@ -13,7 +13,7 @@
 
 #include "filter/bloom.h"
 
-#define MOST_LINES (UINT64_C(1) << 44)
+#define MOST_LINES (UINT64_C(1) << 44) /* 2^50 bytes: most that is searched for a capacity */
 enum { SAMPLE_WORDS = 32768, SAMPLE_LINES = 4096 }; /* looked at for the fill */
 #define SLACK 1.02 /* what the sample may be off, before a filter is called overfull */
 

@@ -30,7 +30,7 @@ enum {
     WEIR__COUNTERS_CAPACITY,
     WEIR__COUNTERS_OWN
 };
-enum { WEIR__COUNTERS_K_MOST = 32 };
+enum { WEIR__COUNTERS_K_MOST = 32 }; /* counters of a key */
 
 #define WEIR__COUNTERS_OPTIONS(layout, bits)                                                       \
     {"layout",                                                                                     \

@@ -6,7 +6,12 @@
 
 #include "filter/probe.h"
 
-enum { CHUNK = 64, PLACES = 512, AHEAD = 16, LINE_WORDS = WEIR__LINE_WORDS };
+enum {
+    CHUNK = 64,                   /* classic: keys of a round at most */
+    PLACES = 512,                 /* classic: places of a round at most, 4 KiB */
+    AHEAD = 16,                   /* block: keys between asking for a line and using it */
+    LINE_WORDS = WEIR__LINE_WORDS /* words of a line */
+};
 
 /* The low bit of every cell of a word, by the width of a cell. */
 #define LOWS_1 (~UINT64_C(0))
@@ -122,7 +127,7 @@ static void decrement_run(const weir__fading *c, uint64_t from, uint64_t reach) 
 
 /* Decrement P cells drawn one by one. `sparing`: as many as it takes to decrement P, within
  * reason, since there may be few that are not zero. */
-enum { DRAWS_A_CELL = 64 };
+enum { DRAWS_A_CELL = 64 }; /* draws for each cell that is to be decremented, at most */
 static void decrement_drawn(const weir__fading *c, uint64_t random) {
     uint64_t draws = (uint64_t)c->P * (c->sparing ? DRAWS_A_CELL : 1);
     unsigned left = c->P;

@@ -31,8 +31,11 @@
 #include "filter/filter.h"
 #include "filter/line/line_cells.h"
 
-enum { WEIR__K_MOST = LINE_CELLS_MOST, WEIR__DRAWS = 1024 };
-#define WEIR__P_MOST 1000000
+enum {
+    WEIR__K_MOST = LINE_CELLS_MOST, /* cells of a key */
+    WEIR__DRAWS = 1024              /* outcomes of the draw that spares high cells */
+};
+#define WEIR__P_MOST 1000000 /* cells that a key decrements */
 
 typedef struct {
     uint64_t *at; /* the words */

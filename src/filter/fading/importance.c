@@ -71,7 +71,11 @@ enum {
     OPT_MIX
 };
 enum { SCALE_LINEAR, SCALE_LOG, SCALE_QUANTILE };
-enum { SAMPLE = 256, SAMPLED = 65536, CHUNK = 256 };
+enum {
+    SAMPLE = 256,    /* importances kept, to cut classes of equal share by */
+    SAMPLED = 65536, /* records that the sample stands for: older ones fade out of it */
+    CHUNK = 256      /* keys whose levels are found at a time */
+};
 
 typedef struct {
     weir_filter base;

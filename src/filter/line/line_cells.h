@@ -23,13 +23,19 @@
 #include "core/cpu.h"
 #include "core/rng.h"
 
-enum { LINE_CELLS_MOST = 32, LINE_ROUNDS_MOST = LINE_CELLS_MOST / WEIR__LINE_WORDS };
+enum {
+    LINE_CELLS_MOST = 32,                                 /* cells of a key */
+    LINE_ROUNDS_MOST = LINE_CELLS_MOST / WEIR__LINE_WORDS /* rounds of a key: a cell in each word */
+};
 
 /* Half a line, in one register where these are large enough. How it is passed to a
  * function would depend on the processor, but all of these are inlined. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 typedef uint64_t half_line __attribute__((vector_size(4 * WEIR__LINE_WORDS)));
-enum { HALVES = 2, HALF_WORDS = WEIR__LINE_WORDS / HALVES };
+enum {
+    HALVES = 2,                            /* vectors of 32 bytes that a line is */
+    HALF_WORDS = WEIR__LINE_WORDS / HALVES /* words of one */
+};
 typedef struct {
     half_line half[HALVES];
 } line_halves;

@@ -20,7 +20,11 @@
 #include <immintrin.h>
 #endif
 
-enum { GROUP_MIXES = 8, GROUP_BLOCK = 4 * GROUP_MIXES, GROUP_STEPS_MOST = 32 };
+enum {
+    GROUP_MIXES = 8,               /* mixes of a block: one register of AVX-512 */
+    GROUP_BLOCK = 4 * GROUP_MIXES, /* groups of a block: a mix has 16 bits for each of four */
+    GROUP_STEPS_MOST = 32          /* steps of a plan */
+};
 
 typedef uint32_t half_ints __attribute__((vector_size(sizeof(half_line))));
 

@@ -21,8 +21,13 @@
 #include "core/cpu.h"
 #include "filter/filter.h"
 
-enum { WEIR__LINE_BITS = WEIR__LINE * 8 };
-enum { WEIR__ROUND = 16, WEIR__CHUNK = 64, WEIR__PLACES = 1024 };
+enum {
+    WEIR__LINE_BITS = WEIR__LINE * 8, /* bits of a line */
+    WEIR__ROUND =
+        16, /* keys whose lines are asked for together, one round before they are needed */
+    WEIR__CHUNK = 64,   /* places anywhere: keys of a round at most */
+    WEIR__PLACES = 1024 /* places anywhere: of a round at most, 8 KiB */
+};
 
 #define WEIR__INLINE static inline __attribute__((always_inline))
 
@@ -92,7 +97,7 @@ WEIR__INLINE size_t weir__each_key(const weir_filter *filter, unsigned per_key,
 
 /* --- k groups of g cells in a line ----------------------------------------------- */
 
-enum { WEIR__GROUPS_MOST = 64 };
+enum { WEIR__GROUPS_MOST = 64 }; /* groups of a line, and so cells of a key */
 
 /* The key's cells from group 0 on: room for k rounded up to four. Sixteen bits
  * choose each, so that a cell is off its even chance by at most g / 2^16. */

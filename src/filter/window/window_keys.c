@@ -17,7 +17,11 @@
 #include "filter/window/window_over.h"
 
 enum { PLACE_BITS = 12, PLACE_MASK = 4095, PLACES_A_MIX = 5 }; /* of line_plan_scaled() */
-enum { CHUNK = 64, PLACES = 512, FEW = 4 };
+enum {
+    CHUNK = 64,   /* classic: keys of a round at most */
+    PLACES = 512, /* classic: places of a round at most, 4 KiB */
+    FEW = 4       /* a batch of at most this many keys is offered key by key */
+};
 
 /* --- one key ------------------------------------------------------------------------ */
 

@@ -30,8 +30,13 @@
 #include "filter/line/lines.h"
 #include "filter/window/window.h"
 
-enum { WEIR__MARKS = 63, WEIR__SWEPT_LINES = 64, WEIR__SWEEP_EVERY = 64 }; /* the last: keys */
-#define WEIR__SWEPT_WORDS ((uint64_t)WEIR__SWEPT_LINES * WEIR__LINE_WORDS)
+enum {
+    WEIR__MARKS = 63, /* marks of cells of at most six bits */
+    WEIR__SWEPT_LINES =
+        64, /* lines of a block, which is swept as a whole and has a bit that says whether to */
+    WEIR__SWEEP_EVERY = 64 /* keys between two turns of the sweep */
+};
+#define WEIR__SWEPT_WORDS ((uint64_t)WEIR__SWEPT_LINES * WEIR__LINE_WORDS) /* of a block */
 
 typedef struct {
     weir_filter base;

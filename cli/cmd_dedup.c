@@ -225,7 +225,7 @@ static int parse_audit(const char *text, uint64_t *one_in) {
 static int set_running(dedup_settings *s, int id, const char *value) {
     switch (id) {
     case D_OUTPUT:
-        s->output = strcmp(value, "-") ? value_path(value) : NULL;
+        s->output = strcmp(value, "-") ? value : NULL;
         break;
     case D_EMIT:
         s->emit = (emit_mode)value_choice(EMIT_NAMES, value);
@@ -459,6 +459,8 @@ static int run_dedup(int argc, char **argv) {
     if (code == EXIT_DONE) code = check_streams(&s, parser.operands);
     if (code == EXIT_DONE) code = reading_resolve(&s.from, parser.operands, argv);
     if (code != EXIT_DONE) return code;
+    if (s.output)
+        s.output = value_path(s.output); /* the name that was given says how to compress */
     return dedup_needs_all(&s) ? dedup_choose(&s) : dedup_run(&s);
 }
 

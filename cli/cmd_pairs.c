@@ -154,9 +154,13 @@ static const opt_entry pairs_table[] = {
      "distribution of all pairs, too."},
     {P_LIST, "list", 0, OPT_VALUE, "N", NULL, NULL, G_ANSWER, true,
      "Show N pairs that are similar.",
-     "Found by super-values that they share, and compared. The files are read a second time; what "
+     "At most 1M, an equal part for each number of agreeing values. Each record is compared with "
+     "the first 8 records of each super-value that it shares: of many equal records each is listed "
+     "with some others, not with all. Texts are found by their first signature, so that of pairs "
+     "which are just similar enough the report counts more. The files are read a second time; what "
      "can be read only once, such as a pipe, is kept in a temporary file. With their similarity: "
-     "the share of values that agree, of texts as their values speak for it. "
+     "the share of values that agree, of texts as their values speak for it. Up to 400 bytes of a "
+     "record are shown. "
      "Records are numbered as they stand in their file, from 1; a header counts, and so does what "
      "is left out."},
     {P_CSV, "csv", 0, OPT_FLAG, NULL, NULL, NULL, G_ANSWER, false,
@@ -360,7 +364,7 @@ static int set_option(pairs_settings *s, pairs_words *w, int id, const char *val
         s->seeded = true;
         return value_seed("--seed", value, &s->seed);
     case P_LIST:
-        return value_number("--list", value, 1, 10000, false, &s->list);
+        return value_number("--list", value, 1, 1000000, false, &s->list);
     case P_TMP:
         s->folder = value;
         return value_folder("--tmp", value);
@@ -769,7 +773,9 @@ static const opt_section pairs_sections[] = {
      "= memory, disk, seconds\nbytes held, bytes in temporary files, time\n\n"
      "= examples\nwith `--list`: `agree`, `records` (their numbers in `files`, from 1; a header "
      "and "
-     "what is left out count), `files`, `text`"},
+     "what is left out count), `files`, `text`\n\n"
+     "= found\nwith `--list`: how many similar pairs were found for it, the ones that are not "
+     "shown included"},
     {"JSON OF NEIGHBOURS",
      "= version, method, records, compared, dropped, pairs\nwith `--outliers` or `--distance`: the "
      "method is `neighbours`; `compared` records were compared with all\n\n"

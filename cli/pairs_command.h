@@ -133,6 +133,7 @@ typedef struct {
 
 typedef struct {
     size_t count;
+    uint64_t found; /* pairs, of which `count` are in the list */
     pairs_example *list;
 } pairs_examples;
 

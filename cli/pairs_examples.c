@@ -1,10 +1,11 @@
 /* pairs_examples.c - similar pairs, found and shown.
  *
- * The summary knows super-values that several records drew. A second reading
- * of the files finds out who they were: what a record draws follows from its
- * number, so it draws the same again. Records that meet in a super-value are
- * compared in full; those that agree in enough values are examples, shown for
- * each number of agreeing values in turn.
+ * The summary knows super-values that several records drew. A second reading of the files finds out
+ * who they were: what a record draws follows from its number, so it draws the same again. The first
+ * few records of a super-value are its hosts. Each record that comes after is compared in full with
+ * the hosts of all its super-values; pairs that agree in enough values are found. So of any number
+ * of equal records each is found with some others, but not with all of them. An equal part of the
+ * list is for each number of agreeing values.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,28 +14,44 @@
 #include "cli.h"
 #include "pairs_command.h"
 
-enum { MEET_MOST = 4, TEXT_MOST = 400, VALUES_EACH = 64, VALUES_MOST = 1 << 16 };
+enum { HOSTS = 8 };            /* of a super-value: pairs of up to 9 equal records are all found */
+enum { HOSTS_MOST = 1 << 18 }; /* records that are hosts: with their texts 170 MiB at most */
+enum { TEXT_MOST = 400 };      /* bytes of a record that are shown */
+enum { VALUES_EACH = 64 }; /* super-values looked at for each pair of the list, and of a record */
+enum { VALUES_MOST = 1 << 20 }; /* super-values looked at in all: 44 MiB */
+#define NOBODY UINT32_MAX
 
 typedef struct {
     uint64_t number, record; /* among those taken, from 0; in its file, from 1 */
     const char *file;
-    unsigned side;
-    uint64_t *row; /* NULL: nobody */
+    uint64_t *row; /* NULL: no host, only half of a pair */
     char *text;
 } person;
 
-/* Those who drew one super-value; of a join, half of the places for each side. */
 typedef struct {
-    person who[MEET_MOST];
+    uint32_t host[HOSTS], count; /* places in `people` */
 } meeting;
 
 typedef struct {
+    uint32_t host, guest;
+    unsigned agree;
+    double similarity;
+} found_pair;
+
+typedef struct {
+    const pairs_settings *settings;
     weir_pairs *pairs;
     unsigned side, columns, width; /* width: words of a row, of which columns are compared */
+    unsigned threshold;
     bool join;
     uint64_t *values;
-    size_t count;
+    size_t count, hosts; /* super-values; people who are hosts */
     meeting *meetings;
+    person *people;
+    size_t people_count, people_room;
+    found_pair *found; /* of each number of agreeing values as many as the list is long */
+    size_t found_count, found_room, kept[65];
+    uint64_t all; /* pairs found, kept or not */
 } finder;
 
 static char *record_text(const stream_batch *b, size_t i) {
@@ -44,22 +61,82 @@ static char *record_text(const stream_batch *b, size_t i) {
     return strndup(at, n < TEXT_MOST ? n : TEXT_MOST);
 }
 
-static int remember(finder *f, meeting *m, const accepted *records, size_t i) {
-    size_t low = f->join ? f->side * (MEET_MOST / 2) : 0;
-    size_t high = f->join ? low + MEET_MOST / 2 : MEET_MOST;
-    for (size_t p = low; p < high; p++) {
-        person *who = &m->who[p];
-        if (who->row) continue;
-        who->number = records->first + i;
-        size_t place = records->places ? records->places[i] : i;
-        who->record = records->batch->first_record + place;
-        who->file = records->batch->file;
-        who->side = f->side;
-        who->row = malloc(f->width * sizeof *who->row);
-        who->text = record_text(records->batch, place);
-        if (!who->row || !who->text) return cli_error("out of memory");
-        memcpy(who->row, records->rows + i * f->width, f->width * sizeof *who->row);
-        break;
+/* Room for one more in an array. */
+static bool make_room(void **array, size_t count, size_t *room, size_t size) {
+    if (count < *room) return true;
+    size_t more = *room ? 2 * *room : 64;
+    void *grown = realloc(*array, more * size);
+    if (!grown) return false;
+    *array = grown;
+    *room = more;
+    return true;
+}
+
+/* The place of a record among the people; NOBODY: out of memory. */
+static uint32_t introduce(finder *f, const accepted *records, size_t i) {
+    size_t place = records->places ? records->places[i] : i;
+    if (f->people_count == NOBODY ||
+        !make_room((void **)&f->people, f->people_count, &f->people_room, sizeof *f->people))
+        return NOBODY;
+    person *who = &f->people[f->people_count];
+    *who = (person){.number = records->first + i,
+                    .record = records->batch->first_record + place,
+                    .file = records->batch->file,
+                    .text = record_text(records->batch, place)};
+    return who->text ? (uint32_t)f->people_count++ : NOBODY;
+}
+
+static bool make_host(finder *f, person *who, const uint64_t *row) {
+    if (who->row) return true;
+    who->row = malloc(f->width * sizeof *who->row);
+    if (!who->row) return false;
+    memcpy(who->row, row, f->width * sizeof *who->row);
+    f->hosts++;
+    return true;
+}
+
+/* A record meets a host that it has not met before. */
+static int compare(finder *f, uint32_t host, uint32_t *self, const accepted *records, size_t i) {
+    const uint64_t *row = records->rows + i * f->width, *other = f->people[host].row;
+    bool set = f->settings->rows.from == WEIR_FROM_SET;
+    unsigned agree = weir_rows_agree(other, row, f->columns, set);
+    if (agree < f->threshold) return EXIT_DONE;
+    f->all++;
+    if (f->kept[agree] >= f->settings->list) return EXIT_DONE;
+    if (*self == NOBODY) *self = introduce(f, records, i);
+    if (*self == NOBODY ||
+        !make_room((void **)&f->found, f->found_count, &f->found_room, sizeof *f->found))
+        return cli_error("out of memory");
+    f->found[f->found_count++] =
+        (found_pair){host, *self, agree, weir_pairs_similarity(f->pairs, other, row)};
+    f->kept[agree]++;
+    return EXIT_DONE;
+}
+
+/* A record comes to the meetings of its super-values; of a join those of the first side are
+ * hosts, those of the second guests. */
+static int attend(finder *f, const size_t *places, size_t n, const accepted *records, size_t i) {
+    uint32_t met[VALUES_EACH * HOSTS], self = NOBODY;
+    size_t met_count = 0;
+    bool guest = !f->join || f->side == 1, host = !f->join || f->side == 0;
+    for (size_t j = 0; j < n; j++) {
+        meeting *m = &f->meetings[places[j]];
+        for (uint32_t h = 0; guest && h < m->count; h++) {
+            size_t k = 0;
+            while (k < met_count && met[k] != m->host[h]) k++;
+            if (k < met_count) continue;
+            met[met_count++] = m->host[h];
+            int code = compare(f, m->host[h], &self, records, i);
+            if (code != EXIT_DONE) return code;
+        }
+    }
+    for (size_t j = 0; host && j < n && (self != NOBODY || f->hosts < HOSTS_MOST); j++) {
+        meeting *m = &f->meetings[places[j]];
+        if (m->count == HOSTS) continue;
+        if (self == NOBODY) self = introduce(f, records, i);
+        if (self == NOBODY || !make_host(f, &f->people[self], records->rows + i * f->width))
+            return cli_error("out of memory");
+        m->host[m->count++] = self;
     }
     return EXIT_DONE;
 }
@@ -71,68 +148,49 @@ static int look_at(void *context, const accepted *records) {
     for (size_t i = 0; i < records->count && code == EXIT_DONE; i++) {
         size_t n = weir_pairs_match(f->pairs, records->first + i, records->rows + i * f->width,
                                     f->values, f->count, places, VALUES_EACH);
-        for (size_t j = 0; j < n && code == EXIT_DONE; j++)
-            code = remember(f, &f->meetings[places[j]], records, i);
+        code = attend(f, places, n, records, i);
     }
     return code;
 }
 
 /* ---- choosing ---- */
 
-static bool is_known(const pairs_examples *e, uint64_t a, uint64_t b) {
-    for (size_t i = 0; i < e->count; i++)
-        if (e->list[i].number[0] == a && e->list[i].number[1] == b) return true;
-    return false;
-}
-
-static void add_example(pairs_examples *out, person *a, person *b, unsigned agree,
-                        double similarity) {
+static bool add_example(pairs_examples *out, const finder *f, found_pair *x) {
+    const person *a = &f->people[x->host], *b = &f->people[x->guest];
     pairs_example *e = &out->list[out->count];
-    if (is_known(out, a->number, b->number)) return;
     *e = (pairs_example){.number = {a->number, b->number},
                          .record = {a->record, b->record},
                          .file = {a->file, b->file},
                          .text = {strdup(a->text), strdup(b->text)},
-                         .agree = agree,
-                         .similarity = similarity};
-    if (e->text[0] && e->text[1]) out->count++;
-    else free(e->text[0]), free(e->text[1]);
+                         .agree = x->agree,
+                         .similarity = x->similarity};
+    x->agree = 0; /* it is in the list */
+    if (e->text[0] && e->text[1]) return out->count++, true;
+    free(e->text[0]), free(e->text[1]);
+    return false;
 }
 
-/* The pairs of a meeting that agree in exactly k. */
-static void choose_from(const finder *f, meeting *m, const pairs_settings *s, unsigned k,
-                        size_t most, pairs_examples *out) {
-    for (size_t x = 0; x < MEET_MOST; x++)
-        for (size_t y = x + 1; y < MEET_MOST && out->count < most; y++) {
-            person *a = &m->who[x], *b = &m->who[y];
-            if (!a->row || !b->row || (f->join && a->side == b->side)) continue;
-            unsigned agree =
-                weir_rows_agree(a->row, b->row, f->columns, s->rows.from == WEIR_FROM_SET);
-            if (agree == k)
-                add_example(out, a, b, agree, weir_pairs_similarity(f->pairs, a->row, b->row));
-        }
-}
-
-/* An equal part for each k, and what one lacks for the others. */
-static void choose(const finder *f, const pairs_settings *s, unsigned threshold,
-                   pairs_examples *out) {
-    unsigned levels = f->columns - threshold + 1;
+/* An equal part for each number of agreeing values, and what one lacks for the others. */
+static int choose(const finder *f, pairs_examples *out) {
+    size_t list = (size_t)f->settings->list, levels = f->columns - f->threshold + 1;
+    size_t part = (list + levels - 1) / levels;
     for (unsigned round = 0; round < 2; round++)
-        for (unsigned k = threshold; k <= f->columns; k++) {
-            size_t part = ((size_t)s->list + levels - 1) / levels;
-            size_t most = round ? (size_t)s->list : out->count + part;
-            if (most > s->list) most = (size_t)s->list;
-            for (size_t i = 0; i < f->count && out->count < most; i++)
-                choose_from(f, &f->meetings[i], s, k, most, out);
+        for (unsigned k = f->threshold; k <= f->columns; k++) {
+            size_t most = round || out->count + part > list ? list : out->count + part;
+            for (size_t i = 0; i < f->found_count && out->count < most; i++)
+                if (f->found[i].agree == k && k && !add_example(out, f, &f->found[i]))
+                    return cli_error("out of memory");
         }
+    return EXIT_DONE;
 }
 
-static void release_meetings(finder *f) {
-    for (size_t i = 0; f->meetings && i < f->count; i++)
-        for (size_t p = 0; p < MEET_MOST; p++) {
-            free(f->meetings[i].who[p].row);
-            free(f->meetings[i].who[p].text);
-        }
+static void release(finder *f) {
+    for (size_t i = 0; i < f->people_count; i++) {
+        free(f->people[i].row);
+        free(f->people[i].text);
+    }
+    free(f->people);
+    free(f->found);
     free(f->meetings);
     free(f->values);
 }
@@ -149,7 +207,11 @@ int pairs_find_examples(const pairs_settings *s, pairs_side *sides, size_t side_
     weir_error err;
     uint64_t dropped;
     weir_pairs_get_info(sides[0].pairs, &info);
-    finder f = {.columns = info.columns, .width = info.row_words, .join = side_count > 1};
+    finder f = {.settings = s,
+                .columns = info.columns,
+                .width = info.row_words,
+                .threshold = info.threshold,
+                .join = side_count > 1};
     size_t most = (size_t)s->list * VALUES_EACH + 256;
     if (most > VALUES_MOST) most = VALUES_MOST;
     f.values = malloc(most * sizeof *f.values);
@@ -167,9 +229,10 @@ int pairs_find_examples(const pairs_settings *s, pairs_side *sides, size_t side_
         size_t files = f.join ? 1 : s->in.file_count;
         code = pairs_read(s, f.pairs, s->in.files + i, files, &dropped, look_at, &f);
     }
-    if (code == EXIT_DONE) choose(&f, s, info.threshold, out);
+    if (code == EXIT_DONE) code = choose(&f, out);
     if (out->list && out->count) qsort(out->list, out->count, sizeof *out->list, by_agreement);
-    release_meetings(&f);
+    out->found = f.all;
+    release(&f);
     return code;
 }
 

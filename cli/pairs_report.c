@@ -180,6 +180,9 @@ static void print_examples(const pairs_settings *s, const pairs_examples *e) {
                    x->file[0], b, x->file[1]);
         printf("  %s\n  %s\n", x->text[0], x->text[1]);
     }
+    if (e->found > e->count)
+        printf("\n%zu of the %llu similar pairs that were found; a longer --list shows more\n",
+               e->count, (unsigned long long)e->found);
 }
 
 static void print_head(const pairs_settings *s, const weir_pairs_answer *a, const uint64_t *dropped,
@@ -212,7 +215,7 @@ static void json_examples(const pairs_examples *e) {
         report_json_string(stdout, x->text[1]);
         printf("]}");
     }
-    putchar(']');
+    printf("],\"found\":%llu", (unsigned long long)e->found);
 }
 
 static void csv_field(const char *text) {

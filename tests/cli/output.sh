@@ -29,6 +29,7 @@ follows count count --state link-count in
 follows metrics dedup $m --metrics link-metrics in
 follows merged merge -o link-merged one.weir two.weir
 follows saved pairs self --text . --save link-saved in
+ln -s far/plain link.gz; run dedup $m -o link.gz in; is follows-name $'a\nb' "$(gzip -dc far/plain)"
 ln -s round-a round-b; ln -s round-b round-a; many="Too many levels of symbolic links"
 trouble circle-output "dedup: cannot create 'round-a': $many" dedup $m -o round-a in
 trouble circle-state "dedup: cannot open 'round-a': $many" dedup $m --state round-a in

@@ -159,6 +159,14 @@ run pairs self --format csv -c 1,2 --on-bad drop --list 3 gaps2.csv gaps.csv
 like list-files "*agree in 2: record 1 of 'gaps2.csv' and record 3 of 'gaps.csv'*"
 "$WEIR" pairs self "${c[@]}" --list 4 --csv -q - <t.csv >piped; "$WEIR" pairs self "${c[@]}" --list 4 --csv -q t.csv >filed
 is list-pipe "$(cut -d, -f1,2,5 filed | tail -n +2 | sed 's/t.csv/-/' | sort)" "$(cut -d, -f1,2,5 piped | tail -n +2 | sort)"
+# of many equal records each is in the list, and pairs that are just similar do not crowd them out
+{ for i in {1..300}; do echo "row $i of many that differ,x"; done; for i in {1..40}; do echo "the same again,y"; done; } >crowd.csv
+run pairs self --format csv -c 1,2 -s 1 --seed 1 --list 4000 --csv crowd.csv
+is list-everybody 40 "$(awk -F, '$1 == 2 { print $3; print $4 }' out | sort -u | wc -l)"
+run pairs self --format csv -c 1,2 -s 1 --seed 1 --list 4 --json crowd.csv
+is list-found 'yes 4' "$(python3 -c 'import json; r = json.load(open("out")); print("yes" if r["found"] > 300 else r["found"], len(r["examples"]))')"
+run pairs self --format csv -c 1,2 -s 1 --seed 1 --list 4 crowd.csv
+like list-found-said '*4 of the * similar pairs that were found; a longer --list shows more*'
 is list-csv 'agree,similarity,record_a,record_b,file_a,file_b,text_a,text_b' "$(head -1 piped)"
 trouble csv-alone "pairs: --csv goes with --list" pairs self "${c[@]}" --csv t.csv
 trouble_like list-online "pairs: --list has no effect with --online, which keeps sketches*" pairs self "${c[@]}" --list 2 --online t.csv

@@ -165,7 +165,7 @@ static void print_levels(FILE *out, const weir_live_stats *s, uint64_t keys) {
     char a[32];
     for (size_t level = 0; level < WEIR_LIVE_LEVELS; level++)
         if (s->messages[level])
-            fprintf(out, "level %zu          %s messages, %.2f a key, %.0f us each\n", level,
+            fprintf(out, "level %zu          %s messages, %.2g a key, %.0f us each\n", level,
                     weir_print_count(a, (double)s->messages[level]),
                     keys ? (double)s->messages[level] / (double)keys : 0,
                     (double)s->nanoseconds[level] / 1e3 / (double)s->messages[level]);

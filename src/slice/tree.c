@@ -171,10 +171,101 @@ static bool needs_lost(const weir_filter *filter, const weir_batch *batch) {
     return false;
 }
 
+/* --- keys that go up together ------------------------------------ */
+
+#define TOGETHER 1024 /* keys: a message of 8 KiB, and arrays that fit the stack */
+#define NOWHERE UINT32_MAX
+
+typedef struct {
+    size_t count;
+    uint32_t at[TOGETHER];   /* of keys that are not decided, in the batch */
+    uint32_t node[TOGETHER]; /* where each is; NOWHERE: it is decided */
+    /* those at one node */
+    size_t ask_count;
+    uint32_t ask[TOGETHER]; /* among the above */
+    uint64_t hashes[TOGETHER];
+    int64_t times[TOGETHER];
+    double importances[TOGETHER];
+} company;
+
+static void gather_at(company *c, const weir_batch *batch, uint32_t node) {
+    c->ask_count = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->node[i] != node) continue;
+        size_t n = c->ask_count++;
+        c->ask[n] = (uint32_t)i;
+        c->hashes[n] = batch->hashes[c->at[i]];
+        if (batch->times) c->times[n] = batch->times[c->at[i]];
+        if (batch->importances) c->importances[n] = batch->importances[c->at[i]];
+    }
+}
+
+/* Offer to one node those that are there; how many are SEEN. */
+static size_t offer_at(tree_filter *f, company *c, const weir_batch *batch, uint32_t node,
+                       uint64_t *verdicts) {
+    uint64_t said[TOGETHER / 64];
+    size_t seen = 0;
+    gather_at(c, batch, node);
+    weir_batch part = {.count = c->ask_count,
+                       .hashes = c->hashes,
+                       .times = batch->times ? c->times : NULL,
+                       .importances = batch->importances ? c->importances : NULL};
+    bool lost = weir__nest_ask(&f->nest, node, &part, true, true, said, &seen) != WEIR__ANSWER;
+    bool lost_is_seen = lost && f->nest.on_lost == WEIR__LOST_SEEN;
+    seen = 0;
+    for (size_t i = 0; i < c->ask_count; i++) {
+        bool is_seen = lost ? lost_is_seen : said[i / 64] >> i % 64 & 1;
+        if (is_seen) weir__mark_seen(verdicts, c->at[c->ask[i]], true);
+        c->node[c->ask[i]] = is_seen || !node ? NOWHERE : (uint32_t)parent_of(f, node);
+        seen += is_seen;
+    }
+    return seen;
+}
+
+static void leave_out_decided(company *c) {
+    size_t left = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->node[i] == NOWHERE) continue;
+        c->at[left] = c->at[i];
+        c->node[left++] = c->node[i];
+    }
+    c->count = left;
+}
+
+/* Keys first .. first + count - 1; how many are SEEN. */
+static size_t go_up_together(tree_filter *f, const weir_batch *batch, size_t first, size_t count,
+                             uint64_t *verdicts) {
+    company c = {.count = count};
+    size_t seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        c.at[i] = (uint32_t)(first + i);
+        c.node[i] = (uint32_t)leaf_of(f, batch, first + i);
+    }
+    for (size_t level = f->levels; level-- > 0;) {
+        for (size_t i = 0; i < c.count; i++)
+            if (c.node[i] != NOWHERE && c.node[i] >= f->first[level])
+                seen += offer_at(f, &c, batch, c.node[i], verdicts);
+        leave_out_decided(&c);
+    }
+    return seen;
+}
+
+static size_t judge_together(tree_filter *f, const weir_batch *batch, uint64_t *verdicts) {
+    size_t seen = 0;
+    for (size_t at = 0; at < batch->count; at += TOGETHER) {
+        size_t count = batch->count - at < TOGETHER ? batch->count - at : TOGETHER;
+        seen += go_up_together(f, batch, at, count, verdicts);
+    }
+    weir__count_traffic(&f->nest, batch->count, 0, 0);
+    return seen;
+}
+
 static size_t judge_batch(weir_filter *filter, const weir_batch *batch, bool offering,
                           uint64_t *verdicts) {
     tree_filter *f = (tree_filter *)filter;
     size_t seen = 0;
+    if (filter->elsewhere && offering && f->dense && !f->tests_first && !f->down)
+        return judge_together(f, batch, verdicts);
     for (size_t i = 0; i < batch->count; i++) {
         traveller t = {.hash = batch->hashes[i]};
         if (batch->times) t.time = batch->times + i;

@@ -486,6 +486,17 @@ static bool all_records_are_meant(const lab_result *r, lab_words *found) {
                    all, parts);
 }
 
+/* In each panel: fewer false positives and more false negatives from SBF over 2C to MC. */
+static bool readings_keep_the_order(const lab_result *r, lab_words *found) {
+    unsigned kept = 0, panels = 0;
+    for (size_t c = 0; c < lab_cases(r); c += READ_VARIANTS, panels++)
+        kept += lab_mean(r, c + READ_SBF, -1, "fp") > lab_mean(r, c + READ_C2, -1, "fp") &&
+                lab_mean(r, c + READ_C2, -1, "fp") > lab_mean(r, c + READ_MC, -1, "fp") &&
+                lab_mean(r, c + READ_SBF, -1, "fn") < lab_mean(r, c + READ_C2, -1, "fn") &&
+                lab_mean(r, c + READ_C2, -1, "fn") < lab_mean(r, c + READ_MC, -1, "fn");
+    return lab_say(found, kept == panels, "By %u of %u readings.", kept, panels);
+}
+
 static bool draws_as_a_run(const lab_result *r, lab_words *found) {
     double most = 0;
     for (size_t c = 0; c < lab_cases(r); c += 2 * READ_VARIANTS)
@@ -519,6 +530,8 @@ static const lab_claim reading_claims[] = {
     {true, "Rates are shares of all queries, as section IV-B defines them.", all_records_are_meant,
      "nearer to the printed rates, on average, than shares of firsts and repeats, in every panel",
      LAB_WORDS},
+    {true, "From SBF over 2C to MC false positives fall and false negatives rise.",
+     readings_keep_the_order, "SBF > 2C > MC and SBF < 2C < MC in every panel", LAB_WORDS},
     {true, "P cells are chosen at random: drawn one by one, or the first of a run.", draws_as_a_run,
      "false negatives of SBF, 2C and MC within 1 point", LAB_AFTER},
     {false, "MC has 8.9% false negatives, 4.8% weighted (14.0% and 7.5% by ranks).",

@@ -17,11 +17,14 @@ score() {
     "$(grep -o '"holds": [a-z]*' json | sed 's/.*true/y/; s/.*false/n/' | tr -d '\n')"
 }
 
-# falls RIGHT WRONG: a lower verdict, fewer numbers, a claim lost, or no result at all
+# falls RIGHT WRONG: a lower verdict, or no result at all; where the right one is the lowest, fewer
+# numbers or a claim lost
 falls() {
   local right wrong i
   read -ra right <<<"$1"; read -ra wrong <<<"$2"
-  ((${#wrong[@]} < ${#right[@]} || wrong[0] < right[0] || wrong[1] < right[1])) && return 0
+  ((${#wrong[@]} < ${#right[@]} || wrong[0] < right[0])) && return 0
+  ((right[0] > 0)) && return 1
+  ((wrong[1] < right[1])) && return 0
   for ((i = 0; i < ${#right[2]}; i++)); do
     [[ ${right[2]:i:1}${wrong[2]:i:1} == yn ]] && return 0
   done

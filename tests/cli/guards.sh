@@ -43,4 +43,22 @@ run dedup --window 1000 many
 is small-window-all-new "20000" "$(wc -l <out)"
 if ((SECONDS <= 4)); then ok small-window-is-quick; else no small-window-is-quick "$SECONDS s"; fi
 
+# a filter touches what its keys need: 163,000 keys are whole hashes in 2 MiB, whatever it may have.
+# peak MEMORY: KiB at the peak of a run that is still there
+mkfifo keys
+peak() {
+  "$WEIR" dedup --quiet --seed 7 --threads 1 --memory "$1" keys >/dev/null &
+  local pid=$!
+  exec 3>keys
+  seq 1 163000 >&3
+  awk '/^VmHWM/ { print $2 }' /proc/$pid/status
+  exec 3>&-
+  wait $pid
+}
+if [[ -n ${ASAN_OPTIONS:-} ]]; then skip touched-memory "a sanitizer takes memory of its own"
+else
+  small=$(peak 64K) large=$(peak 1G)
+  if ((large - small <= 2048 + 512)); then ok touched-memory; else no touched-memory "1G took $((large - small)) KiB more than 64K"; fi
+fi
+
 finish

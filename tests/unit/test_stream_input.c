@@ -137,6 +137,47 @@ static void test_compressed_large(void **state) {
     free(text);
 }
 
+/* Of a file that does not compress well, how much has been read when nobody takes anything and no
+ * more is read. */
+static uint64_t read_ahead(const char *file, unsigned threads, uint64_t enough) {
+    stream_options o = test_options(STREAM_LINES);
+    stream_reader *r;
+    stream_error err;
+    stream_progress p = {0};
+    const struct timespec some = {.tv_nsec = 10000000};
+    o.threads = threads;
+    o.block_size = 1 << 16;
+    assert_int_equal(stream_open(&r, &o, &file, 1, &err), STREAM_OK);
+    for (unsigned waits = 0; p.raw_bytes < enough && waits < 3000; waits++) {
+        stream_get_progress(r, &p);
+        nanosleep(&some, NULL);
+    }
+    stream_close(r);
+    return p.raw_bytes;
+}
+
+/* Decompression is a thread's own: with two threads it goes on while nobody takes blocks, beyond
+ * what the reader has room for: 6 blocks of 64 KiB, and the 128 KiB that are read at a time. */
+static void test_compressed_ahead(void **state) {
+    (void)state;
+    enum { SIZE = 4 << 20, AHEAD = 7 << 17 };
+    char *text = malloc(SIZE + 1);
+    uint64_t seed = 5;
+    for (size_t i = 0; i < SIZE; i++)
+        text[i] = i % 64 == 63 ? '\n' : (char)(' ' + test_random(&seed) % 95);
+    text[SIZE] = 0;
+    unsigned char *packed = malloc((size_t)2 * SIZE);
+    for (int kind = 0; kind < 2; kind++) {
+        size_t size = kind ? zstd_of(text, packed, (size_t)2 * SIZE)
+                           : gzip_of(text, packed, (size_t)2 * SIZE);
+        const char *file = test_file(0, packed, size);
+        assert_true(read_ahead(file, 2, AHEAD) >= AHEAD);
+        assert_int_equal(read_ahead(file, 1, 0), 0); /* alone, nothing before it is asked for */
+    }
+    free(packed);
+    free(text);
+}
+
 /* Shorter than a magic, or starting like one. */
 static void test_nearly_compressed(void **state) {
     (void)state;
@@ -508,6 +549,7 @@ int main(void) {
         cmocka_unit_test(test_gzip),
         cmocka_unit_test(test_zstd),
         cmocka_unit_test(test_compressed_large),
+        cmocka_unit_test(test_compressed_ahead),
         cmocka_unit_test(test_nearly_compressed),
         cmocka_unit_test(test_refused_files),
         cmocka_unit_test(test_max_record),

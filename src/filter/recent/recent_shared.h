@@ -115,8 +115,8 @@ HOT unsigned select_one(uint64_t word, unsigned rank, cpu_kind cpu) {
     sums = ((sums + (sums >> 4)) & ones * 0x0f) * ones;    /* byte j: 1s in bytes 0..j */
     uint64_t below = ((ones * rank | tops) - sums) & tops; /* top set: sum <= rank */
     unsigned place = (unsigned)(((below >> 7) * ones >> 56) * 8);
-    unsigned left = rank - (unsigned)(sums << 8 >> place & 0xff);
-    uint64_t byte = word >> place & 0xff;
+    unsigned left = rank - (unsigned)(sums << 8 >> place % 64 & 0xff);
+    uint64_t byte = word >> place % 64 & 0xff;
     while (left--) byte &= byte - 1;
     return place + (unsigned)__builtin_ctzll(byte);
 }

@@ -308,8 +308,8 @@ HOT clock_outcome offer_clocked_here(const line_shape *shape, uint8_t *line, uin
     uint64_t key = clock_key(shape, value);
     clock_keys clock;
     if (cpu != CPU_ANY && form->in_lanes) {
-        unsigned gone = 0;
-        bool seen = offer_lanes(line, form, count_clocked(line, form), key, rule.sweep, &gone);
+        unsigned gone = 0, n = is_usual(line, form) ? form->usual : count_clocked(line, form);
+        bool seen = offer_lanes(line, form, n, key, rule.sweep, &gone);
         return (clock_outcome){seen, !seen, (uint8_t)gone};
     }
     read_clock(line, form, &clock, cpu);

@@ -1,7 +1,7 @@
 /* bench_measure.h - run a command and say what it took.
  *
- * Wall time, processor time (user and system together) and the peak of resident
- * memory, from the system's own account of the finished child; to the
+ * Wall time, processor time (user and system together), the peak of resident memory and the
+ * part of the processor time that is the system's, from the system's own account of the finished child; to the
  * microsecond, where time(1) rounds to hundredths of a second.
  */
 #ifndef WEIR_BENCH_MEASURE_H
@@ -33,8 +33,8 @@ static inline int measure_command(const char *path, char **command) {
     double wall = bench_now() - begin;
     FILE *file = fopen(path, "a");
     if (!file) bench_die("cannot write '%s': %s", path, strerror(errno));
-    fprintf(file, "%.6f %.6f %ld\n", wall,
-            measure_seconds(used.ru_utime) + measure_seconds(used.ru_stime), used.ru_maxrss);
+    double user = measure_seconds(used.ru_utime), system = measure_seconds(used.ru_stime);
+    fprintf(file, "%.6f %.6f %ld %.6f\n", wall, user + system, used.ru_maxrss, system);
     fclose(file);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

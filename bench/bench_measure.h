@@ -1,8 +1,8 @@
 /* bench_measure.h - run a command and say what it took.
  *
  * Wall time, processor time (user and system together), the peak of resident memory and the
- * part of the processor time that is the system's, from the system's own account of the finished child; to the
- * microsecond, where time(1) rounds to hundredths of a second.
+ * part of the processor time that is the system's, from the system's own account of the finished
+ * child; to the microsecond, where time(1) rounds to hundredths of a second.
  */
 #ifndef WEIR_BENCH_MEASURE_H
 #define WEIR_BENCH_MEASURE_H

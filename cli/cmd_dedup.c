@@ -41,7 +41,7 @@ enum {
 };
 
 #define EMIT_NAMES "new|seen|all|verdicts|once|repeated|counts"
-#define MEMORY_STANDARD "256M"
+#define MEMORY_STANDARD "256M" /* of the filter, unless --memory says otherwise */
 
 #define G_OUTPUT "Output"
 #define G_STREAMS "Streams"

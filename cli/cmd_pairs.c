@@ -9,7 +9,8 @@
 #include "pairs_command.h"
 #include "values.h"
 
-enum { TEXT_VALUES = 6, TEXT_SIGNATURES = 5 };
+enum { TEXT_VALUES = 6 };     /* values of a text, unless --values says otherwise */
+enum { TEXT_SIGNATURES = 5 }; /* signatures of a text, unless --signatures says otherwise */
 
 enum {
     P_COLUMNS = 1,

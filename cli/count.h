@@ -34,7 +34,7 @@ typedef struct {
     int64_t low, high;
 } count_range;
 
-enum { ASK_MOST = 64 }; /* of --query, --range, --quantiles, --sketch each */
+enum { ASK_MOST = 64 }; /* times that --query, --range, --quantiles or --sketch may be given */
 
 typedef struct {
     reading from;
@@ -57,7 +57,7 @@ typedef struct {
     const char *where;          /* a pattern of keys, or NULL */
     const char *changes, *with; /* --changes: an older state file, and a newer; or NULL */
 
-    /* of what */
+    /* which records count, and for whom */
     const char *window, *decay; /* as given, or NULL */
     const char *group;          /* a field, or NULL */
     size_t groups;              /* the most */
@@ -305,10 +305,10 @@ typedef struct {
     count_row *rows;
     size_t count;
     bool complete;   /* lists: nothing is missing */
-    double floor;    /* lists: others came by at most so often */
+    double floor;    /* lists: no key that is not listed came more often */
     bool flat;       /* lists: no key is sure to have come more often than those not listed */
-    size_t expected; /* lists, with truth: so many ought to be there */
-    size_t found;    /* and so many of them are */
+    size_t expected; /* lists, with truth: keys that ought to be in the list */
+    size_t found;    /* of the expected keys, how many are in it */
 } count_answer;
 
 typedef struct {

@@ -11,7 +11,7 @@
 #include "cli.h"
 #include "count.h"
 
-enum { ABOVE_MOST = 1000000 };
+enum { ABOVE_MOST = 1000000 }; /* keys of a list by --above that are printed */
 
 typedef struct {
     count_report *report;
@@ -251,7 +251,8 @@ static int ask_where(asker *a) {
 
 /* Once to five times singly, then by tenfold ranges: 6 to 10, 11 to 100, ... */
 static int ask_spectrum(asker *a) {
-    enum { SINGLY = 5, RANGES = SINGLY + 14 };
+    enum { SINGLY = 5 };           /* numbers of times with a row of their own */
+    enum { RANGES = SINGLY + 14 }; /* rows in all: the last ends at 10^14 times */
     weir_error err;
     weir_estimate e;
     count_row *rows = add_rows(&a->report->answers[ANSWER_SPECTRUM], RANGES);
@@ -392,7 +393,7 @@ static void set_truth(count_report *report, answer_kind kind, double truth) {
     if (report->answers[kind].count) report->answers[kind].rows[0].truth = truth;
 }
 
-/* How many of those that ought to be listed are. */
+/* How many of the keys that ought to be listed are in the list. */
 static void judge_list(count_answer *answer, double least, bool strictly, size_t expected) {
     if (!answer->asked) return;
     answer->expected = expected;

@@ -29,7 +29,8 @@ typedef struct {
     double total;
 } saved_side;
 
-enum { CANDIDATES_MOST = 1 << 20, LIST_USUAL = 10 };
+enum { CANDIDATES_MOST = 1 << 20 }; /* keys of one state that are looked at */
+enum { LIST_USUAL = 10 };           /* keys that are shown if --top says nothing else */
 
 static int load_side(saved_side *side, const char *path) {
     weir_error err;

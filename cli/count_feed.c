@@ -24,7 +24,9 @@
 #include "count.h"
 #include "engine.h"
 
-enum { LINE = 640, FOLD_SLOTS = 2048, FOLD_REST = 16 }; /* batches without folding */
+enum { LINE = 640 };        /* bytes of a message that ends the run */
+enum { FOLD_SLOTS = 2048 }; /* hashes of a batch that are remembered, to add up equal keys */
+enum { FOLD_REST = 16 };    /* batches that are not folded after one in which few keys were equal */
 
 /* One thread's share of the work. */
 typedef struct {

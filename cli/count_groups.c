@@ -69,7 +69,7 @@ void count_groups_free(count_groups *g) {
     free(g);
 }
 
-enum { TRUTH_LEAST = 64 * 1024 };
+enum { TRUTH_LEAST = 64 * 1024 }; /* bytes for the exact counts of one group, at least */
 
 /* Put a group at the end; its name is the group's from then on. Exact counts have each
  * their share of the memory. */

@@ -463,7 +463,8 @@ static void print_csv(const count_report *r, bool first) {
 /* --- bars ---------------------------------------------------------------------------------------
  */
 
-enum { BARS_MOST = 40, LABEL_COLUMNS = 12 };
+enum { BARS_MOST = 40 };     /* keys of a list that --plot draws */
+enum { LABEL_COLUMNS = 12 }; /* characters of a key beside its bar */
 
 static const count_row *plotted; /* the rows whose keys are the labels: plot_text has no context */
 

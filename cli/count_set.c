@@ -424,7 +424,7 @@ double count_set_total(const count_set *set) {
 
 /* --- the state file -------------------------------------------------------------------- */
 
-enum { PART_LABEL = 16 };
+enum { PART_LABEL = 16 }; /* bytes of the name of a part of a state: two letters and its group */
 
 /* Where what was saved is, for messages, and what to try. */
 static const char *place(const count_settings *s, char text[512]) {

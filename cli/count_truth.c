@@ -17,7 +17,8 @@
 #include "count.h"
 #include "spool.h"
 
-enum { RUN_BUFFER = 4096, SLOTS_LEAST = 1024 }; /* entries */
+enum { RUN_BUFFER = 4096 };  /* entries of a sorted run that are read at once */
+enum { SLOTS_LEAST = 1024 }; /* entries of a table that has just begun */
 
 typedef struct {
     uint64_t word;
@@ -217,7 +218,7 @@ bool truth_next(count_truth *t, uint64_t *word, double *count) {
     return true;
 }
 
-#define SIGN (UINT64_C(1) << 63)
+#define SIGN (UINT64_C(1) << 63) /* the bit by which a double is negative */
 
 uint64_t truth_word_of_decimal(double value) {
     uint64_t bits;

@@ -12,7 +12,7 @@
 #define LOOK_EVERY (100 * 1000000LL) /* ns between looks at whether the filter is full */
 #define FULL_LEAST 0.25              /* fill below which keys go for other reasons than room */
 #define MORE_MEMORY 4                /* times the memory asked for: what a warning suggests */
-#define ROOM_FOR_ALL 0.5 /* share of the room: with more keys some find none where they belong */
+#define ROOM_FOR_ALL 0.5 /* share of all slots: with more keys some lines have too many of them */
 
 static void warn_over_capacity(const dedup_watch *w, const weir_filter_info *info) {
     char now[32], capacity[32];
@@ -22,7 +22,7 @@ static void warn_over_capacity(const dedup_watch *w, const weir_filter_info *inf
              weir_print_rate(now, info->fpr_now), planned ? "more --memory" : "a higher capacity");
 }
 
-/* A window of records needs only so much memory, and `recent` takes no more. */
+/* Of a window of records `recent` takes a line for each record, and no more memory than that. */
 static void warn_window(const weir_filter_info *info, uint64_t memory) {
     char more[32];
     if (info->memory < memory)

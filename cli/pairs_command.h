@@ -19,8 +19,8 @@
 #include "weir.h"
 #include "weir_pairs.h"
 
-enum { PAIRS_COLUMNS_MOST = 64 };
-#define PAIRS_SPLIT " \t,;|" /* what separates the items of a set, if nothing else is said */
+enum { PAIRS_COLUMNS_MOST = 64 }; /* values of a record: a set of them is a 64-bit word */
+#define PAIRS_SPLIT " \t,;|"      /* what separates the items of a set, if nothing else is said */
 
 /* How values are made of a record: kept in a summary's note, for searches. */
 typedef struct {

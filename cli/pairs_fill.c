@@ -22,7 +22,8 @@
 #include "spool.h"
 #include "stopping.h"
 
-enum { WORKER_MEMORY = 8 << 20, NOTE_SIZE = 8192 };
+enum { WORKER_MEMORY = 8 << 20 }; /* bytes of a summary of which each thread has one of its own */
+enum { NOTE_SIZE = 8192 };        /* bytes of the note that says how records are laid out */
 
 /* ---- reading ---- */
 
@@ -579,7 +580,7 @@ static int check_spec(const pairs_side *side, const pairs_settings *s, const cha
  * They may differ in how records were laid out and in what columns were called, not in what
  * makes values equal: such values would not meet, and too few pairs be counted. */
 
-enum { MADE_SIZE = 160 };
+enum { MADE_SIZE = 160 }; /* bytes of the words for one difference */
 
 static void print_split(char *out, const char *split) {
     int n = snprintf(out, MADE_SIZE, "with --split '");

@@ -19,8 +19,8 @@
 #include "plot.h"
 #include "report.h"
 
-enum { BAR_MOST = 24 };
-#define WHOLE UINT_MAX /* the last row, in place of a number of values */
+enum { BAR_MOST = 24 }; /* characters of the longest bar */
+#define WHOLE UINT_MAX  /* the last row, in place of a number of values */
 
 /* "1.7 million": three digits and a word. */
 static char *in_words(char *buffer, double n) {

@@ -11,7 +11,7 @@
 
 #include "pairs_command.h"
 
-enum { ITEMS_MOST = 1024 };
+enum { ITEMS_MOST = 1024 }; /* items of a set that are read; 64 different ones may remain */
 
 typedef struct {
     const pairs_rows *rows;

@@ -17,9 +17,10 @@
 
 #include "stream_internal.h"
 
+/* Fields of a web log by their numbers, from 0. The last three are parts of the request. */
 enum {
     CLF_REQUEST = 4,
-    CLF_RAW = 9, /* fields as they stand; those that follow are parts of the request */
+    CLF_RAW = 9, /* fields that are read as they stand */
     CLF_METHOD = CLF_RAW,
     CLF_URL,
     CLF_PROTOCOL
@@ -101,7 +102,7 @@ static size_t find_by(const field_finder *f, const key_plan *plan, const unsigne
                                count, f->starts, f->stops);
 }
 
-/* The end of what stands in quotes from p on; NULL if they are not closed. */
+/* The end of the text in quotes from p on; NULL if the quotes are not closed. */
 static const unsigned char *end_of_quotes(const unsigned char *p, const unsigned char *end) {
     const unsigned char *from = p;
     for (const unsigned char *q; (q = memchr(p, '"', (size_t)(end - p))); p = q + 1) {

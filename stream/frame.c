@@ -29,7 +29,7 @@
 
 #include "stream_internal.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096 }; /* bytes: memory of blocks is made in pages, headers are read in pages */
 
 /* ------------------------------------------------------------------------
  * Blocks
@@ -37,7 +37,7 @@ enum { PAGE = 4096 };
 
 static size_t usual_capacity(size_t block_size) { return 2 * block_size + PAGE; }
 
-/* Zeroed: the scans look at the padding, though never at what it holds. */
+/* Zeroed: the scans read the padding, though its content decides nothing. */
 static unsigned char *new_memory(size_t capacity) {
     size_t bytes = (capacity + STREAM_PAD + PAGE - 1) / PAGE * PAGE;
     unsigned char *memory = aligned_alloc(PAGE, bytes);

@@ -26,7 +26,7 @@
 #include "stream_internal.h"
 
 enum {
-    MAX_DEPTH = 1024,
+    MAX_DEPTH = 1024,  /* arrays and objects within each other; deeper ones are malformed */
     LONGEST_PLAIN = 40 /* digits of a number that is written without exponent */
 };
 

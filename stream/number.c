@@ -10,11 +10,12 @@
 
 #include "stream_internal.h"
 
-enum { DIGITS_EXACT = 15, LONGEST = 400 };
+enum { DIGITS_EXACT = 15 }; /* digits that a double always holds: such numbers are read fast */
+enum { LONGEST = 400 };     /* bytes of a number; a double has at most 309 before its point */
 
 static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 
-/* The rest of what a number may be: many digits, or an exponent. */
+/* A number of many digits, or with an exponent. */
 static bool parse_any(const unsigned char *text, size_t length, double *number) {
     char copy[LONGEST + 1], *end;
     if (length > LONGEST) return false;

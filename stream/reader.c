@@ -35,15 +35,16 @@
 #include "stream_internal.h"
 
 enum {
-    /* Measured: one thread wants the block to stay in its second-level cache; a few want to
-     * wake each other less often; for many, memory counts. */
+    /* Bytes of a block. Measured: with one thread it then stays in the second-level cache; with
+     * many threads more would only take memory. */
     BLOCK_SIZE = 256 * 1024,
-    FEW_THREADS = 3,
+    /* Bytes of a block with two or three threads. Measured: they wake each other less often. */
     FEW_THREADS_BLOCK_SIZE = 512 * 1024,
-    RECORDS_PER_BLOCK = 16384,
-    LEAST_BLOCK = 16,
-    MOST_SLOTS = 12,
-    MOST_THREADS = 8 /* framing, which is done by one at a time, feeds no more */
+    FEW_THREADS = 3,
+    RECORDS_PER_BLOCK = 16384, /* records that a block has room for at first */
+    LEAST_BLOCK = 16,          /* bytes of a block that a test may ask for */
+    MOST_SLOTS = 12,           /* blocks under way, whatever the number of threads */
+    MOST_THREADS = 8           /* one thread at a time finds record ends, and feeds 8 at most */
 };
 
 /* One that takes blocks. */
@@ -75,7 +76,7 @@ struct stream_reader {
     bool framing;         /* somebody does */
     bool finished;        /* the last block has been framed */
     bool waits;           /* framing waits for input */
-    bool dismissed;       /* consumers but the first are sent home */
+    bool dismissed;       /* other consumers than the first get STREAM_END */
     pthread_t *threads;
     size_t wanted, thread_count; /* besides the consumers */
     taker takers[STREAM_CONSUMERS_MOST];
@@ -171,7 +172,7 @@ static void on_attention(void *context) {
  * Taking them
  * ------------------------------------------------------------------------ */
 
-/* Hand out a finished block, or what it is instead. */
+/* Hand out a finished block, or the end or error that stands in its place. */
 static stream_status deliver(stream_reader *r, stream_block *block, const stream_batch **batch,
                              stream_error *err) {
     if (block->outcome == STREAM_BATCH) {

@@ -35,9 +35,9 @@
 #include "stream_internal.h"
 
 enum {
-    INPUT_SIZE = 128 * 1024,
-    RING_BUFFERS = 4,      /* between the decompressing thread and the reader */
-    RING_SIZE = 256 * 1024 /* of one */
+    INPUT_SIZE = 128 * 1024, /* bytes of a compressed file that are read at once */
+    RING_BUFFERS = 4,        /* between the decompressing thread and the reader */
+    RING_SIZE = 256 * 1024   /* bytes of one of these buffers */
 };
 
 /* A thread that decompresses ahead. `made` and `taken` count buffers; one with a status other than

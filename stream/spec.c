@@ -116,7 +116,7 @@ stream_options stream_options_defaults(void) {
 
 enum {
     MOST_COLUMNS = 1000000,         /* the largest number of a column */
-    COLUMN_OUT_OF_RANGE = INT32_MIN /* what stands for a number beyond it */
+    COLUMN_OUT_OF_RANGE = INT32_MIN /* stands for a number beyond MOST_COLUMNS */
 };
 
 /* A spec being read: text is where we are, store is where names are kept. */

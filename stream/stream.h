@@ -106,7 +106,7 @@ typedef enum {
                    * are the records: they come as lines, see below */
     STREAM_CLF,   /* lines of a web server's log in the common or combined format */
     STREAM_FIXED, /* options.record_size bytes each */
-    STREAM_LEN32  /* a 4-byte little-endian length, then as many bytes: the key is those */
+    STREAM_LEN32  /* a 4-byte little-endian length, then the record, which has that many bytes */
 } stream_format;
 
 /* Read a format as the command line gives it: lines, csv, tsv, json, clf, len32, or
@@ -250,8 +250,8 @@ typedef struct {
     const struct stream_feed *feed; /* messages instead of files, see below; or NULL */
 } stream_options;
 
-#define STREAM_WIDTH_MOST 64
-#define STREAM_CONSUMERS_MOST 8
+#define STREAM_WIDTH_MOST 64    /* columns of the rows that are made of records */
+#define STREAM_CONSUMERS_MOST 8 /* threads that share the batches of a reader */
 
 stream_options stream_options_defaults(void);
 
@@ -355,8 +355,8 @@ stream_status stream_next(stream_reader *reader, int timeout_ms, const stream_ba
 /* The same for one of several threads among which batches are dealt in turn: batch s is for
  * consumer s modulo options.consumers; stream_next() is consumer 0. A batch is valid until its
  * consumer asks for another. While they wait, consumers help to make batches. Only consumer 0 is
- * told of idleness and interrupts. stream_dismiss() sends the others home: they get STREAM_END
- * from then on. Both are thread-safe, one thread for each consumer. */
+ * told of idleness and interrupts. After stream_dismiss() the others get STREAM_END. Both are
+ * thread-safe, one thread for each consumer. */
 stream_status stream_take(stream_reader *reader, unsigned consumer, int timeout_ms,
                           const stream_batch **batch, stream_error *err);
 void stream_dismiss(stream_reader *reader);

@@ -32,7 +32,7 @@
 #define STREAM_PAD 64       /* readable bytes past the end of every buffer that is scanned */
 #define STREAM_MAX_PARTS 64 /* parts of a key, the time, a number and a label together */
 #define STREAM_BYTE_ORDER_MARK "\xef\xbb\xbf" /* of UTF-8; some put it before a file */
-#define STREAM_RECORD_LIMIT (1u << 30)
+#define STREAM_RECORD_LIMIT (1u << 30)        /* bytes of a record, whatever --max-record: 1 GiB */
 
 /* ------------------------------------------------------------------------
  * Errors
@@ -502,7 +502,7 @@ typedef struct {
 bool stream__keyer_init(stream_keyer *keyer, const key_plan *plan);
 void stream__keyer_release(stream_keyer *keyer);
 
-/* Make the block's memory as large as that, if it is not; what it holds may be lost. */
+/* Make the block's memory at least so large; the content may be lost. */
 bool stream__block_reserve(stream_block *block, size_t bytes);
 
 /* Fill in hashes, times, numbers, labels and status of a framed block. False: out of memory. */

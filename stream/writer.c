@@ -33,11 +33,12 @@
 #include "stream_internal.h"
 
 enum {
-    BUFFER_SIZE = 256 * 1024,
-    BACKGROUND_BUFFER_SIZE = 1024 * 1024, /* measured: it is woken less often */
-    PACKED_SIZE = 128 * 1024,
-    RUN_SHORT = 1024, /* longer ones are left to memcpy() */
-    PAGE = 4096
+    BUFFER_SIZE = 256 * 1024, /* bytes that are collected before they are written */
+    /* The same for a thread that writes in the background. Measured: it is woken less often. */
+    BACKGROUND_BUFFER_SIZE = 1024 * 1024,
+    PACKED_SIZE = 128 * 1024, /* bytes of compressed output that are written at once */
+    RUN_SHORT = 1024,         /* bytes of a run of records; longer runs are left to memcpy() */
+    PAGE = 4096               /* bytes; buffers begin at a multiple of it */
 };
 
 /* What to do with a buffer besides passing it on. */

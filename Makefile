@@ -25,7 +25,7 @@ demo-redis: setup all ## the same inside a Redis server, beside a plain set
 test: setup ## every test, as CI runs them
 	@tools/test
 
-check: all ## the quick tests only (no sanitizers, no linters)
+check: all ## the quick tests only (no sanitizers, no linters, not the whole lab)
 	@tools/test quick
 
 bench: setup all ## speed and memory, against other tools, as ratios in one run

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # weir lab: experiments with their verdicts, the cache, the page, bad input.
 #
-# The quick lab as a whole is run where the build is the plain one; builds with
-# sanitizers run a small part of it.
+# The quick lab as a whole is run by make test and make lab-test, where the build is the plain
+# one; builds with sanitizers and make check run a small part of it.
 # shellcheck source=../cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 plain=yes; case $WEIR in *asan*|*tsan*|*coverage*) plain=no;; esac
@@ -211,7 +211,8 @@ touch alone/weir-lab # there, but not to be run
 is not-linked 0 "$(grep -c 'rsbf-theorem-5.1' "$WEIR")"
 
 # --- all of it, at the quick sizes -----------------------------------------------------------------------
-if [[ $plain == yes ]]; then
+if [[ -n ${WEIR_QUICK:-} ]]; then skip quick-lab "minutes: make lab-test runs it"
+elif [[ $plain == yes ]]; then
   run lab run --out all -q; is quick-lab "0 " "$rc $(grep 'worse than expected' out)"
   run lab report --out all; is quick-report 0 $rc
 else skip quick-lab "the plain build runs it"; fi

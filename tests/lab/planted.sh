@@ -3,6 +3,7 @@
 # make every experiment's verdict fall, or its claims and numbers that hold.
 # shellcheck source=../cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
+[[ -z ${WEIR_QUICK:-} ]] || { skip planted "minutes: make lab-test runs it"; finish; }
 case $WEIR in *asan*|*tsan*|*coverage*) skip planted "the plain build has it"; finish;; esac
 lab=$(dirname "$WEIR")/tests/weir-lab-planted
 [[ -x $lab ]] || { skip planted "$lab was not built"; finish; }

@@ -748,7 +748,7 @@ static const lab_case top_cases[] = {
     {0}};
 
 static const lab_claim top_claims[] = {
-    {false, "Every key as frequent as the 100th is in the list of those above its share.",
+    {true, "Every key as frequent as the 100th is in the list of those above its share.",
      none_is_missed, "no key missing on any stream", LAB_WORDS},
     {true, "No more than one in a hundred listed keys is below half of that share.",
      none_is_far_below, "at most 1 in 100 listed keys below half of the share", LAB_AFTER},

@@ -226,8 +226,8 @@ static int describe(RedisModuleCtx *ctx, const module_command *command) {
     RedisModuleCommand *known = RedisModule_GetCommand(ctx, command->name);
     if (!known) return REDISMODULE_ERR;
     if (RedisModule_SetCommandACLCategories) {
-        char categories[32];
-        snprintf(categories, sizeof categories, "weir %s",
+        char categories[32]; /* of our own where the server lets a module make one */
+        snprintf(categories, sizeof categories, "%s%s", RedisModule_AddACLCategory ? "weir " : "",
                  strstr(command->flags, "write") ? "write" : "read");
         RedisModule_SetCommandACLCategories(known, categories);
     }

@@ -310,6 +310,7 @@ static weir_status run_live(lab_unit *unit) {
         lab_servers_kill(servers, SERVERS - 1 - i);
     for (unsigned i = 0; going && !status && i < LIVE_MOST; i++) {
         lab_twin_errors e = {0};
+        size_t judged = log.count - log.count / 2;
         status = lab_twins_lose(unit, &t[i], servers, SERVERS - LIVE_KILLED, SERVERS);
         going = !status && lab_twins_offer(unit, &t[i], &log, log.count / 2, log.count, &e);
         double row[] = {i + 1,
@@ -319,7 +320,7 @@ static weir_status run_live(lab_unit *unit) {
                         lab_percent(e.here.false_seen, e.here.firsts) +
                             lab_percent(e.here.false_new, e.here.repeats),
                         e.apart,
-                        (double)(log.count - log.count / 2)};
+                        (double)judged};
         row[3] = row[1] + row[2];
         if (going) status = lab_emit(unit, row);
     }

@@ -61,7 +61,7 @@ static bool offer(producer *p, const weir_batch *batch, uint64_t *verdicts) {
 static void *race(void *context) {
     enum { BATCH_MOST = 512 };
     producer *p = context;
-    uint64_t hashes[BATCH_MOST], numbers[BATCH_MOST], verdicts[BATCH_MOST / 64];
+    uint64_t hashes[BATCH_MOST], numbers[BATCH_MOST], verdicts[BATCH_MOST / 64] = {0};
     for (size_t at = 0; at < p->keys; at += p->batch) {
         size_t n = p->keys - at < p->batch ? p->keys - at : p->batch;
         for (size_t i = 0; i < n; i++) {
@@ -120,16 +120,23 @@ typedef struct {
     double twice, never, seconds;
 } outcome;
 
+static void run_threads(producer *p, size_t producers) {
+    pthread_t threads[PRODUCERS_MOST];
+    for (size_t i = 0; i < producers; i++)
+        if (pthread_create(&threads[i], NULL, race, &p[i])) abort();
+    for (size_t i = 0; i < producers; i++) pthread_join(threads[i], NULL);
+}
+
 static weir_status run_producers(lab_unit *unit, const lab_servers *servers, size_t producers,
                                  const char *spec, size_t batch, outcome *out) {
-    producer p[PRODUCERS_MOST];
-    pthread_t threads[PRODUCERS_MOST];
+    producer p[PRODUCERS_MOST] = {0};
     pthread_barrier_t start;
     size_t keys = (size_t)unit->size, opened = 0;
     char name[32];
     struct timespec from, to;
     _Atomic unsigned *news = calloc(keys, sizeof *news);
-    weir_status status = news ? WEIR_OK : lab_fail(unit, WEIR_ERR_MEMORY, "no memory");
+    weir_status status = WEIR_OK;
+    if (!news) return lab_fail(unit, WEIR_ERR_MEMORY, "no memory");
     snprintf(name, sizeof name, "race%zu", producers);
     pthread_barrier_init(&start, NULL, (unsigned)producers);
     for (; opened < producers && !status; opened++) {
@@ -143,9 +150,7 @@ static weir_status run_producers(lab_unit *unit, const lab_servers *servers, siz
         status = open_producer(unit, &p[opened], servers, name, spec);
     }
     clock_gettime(CLOCK_MONOTONIC, &from);
-    for (size_t i = 0; i < producers && !status; i++)
-        if (pthread_create(&threads[i], NULL, race, &p[i])) abort();
-    for (size_t i = 0; i < producers && !status; i++) pthread_join(threads[i], NULL);
+    if (!status) run_threads(p, producers);
     clock_gettime(CLOCK_MONOTONIC, &to);
     *out = (outcome){.seconds = (double)(to.tv_sec - from.tv_sec) +
                                 1e-9 * (double)(to.tv_nsec - from.tv_nsec)};
@@ -170,7 +175,7 @@ static weir_status run_race(lab_unit *unit) {
     snprintf(spec, sizeof spec, "%s,memory=4M,seed=%llu", unit->c->filter,
              (unsigned long long)unit->seed);
     for (size_t i = 0; i < 2 && !status; i++) {
-        outcome o;
+        outcome o = {0};
         status = run_producers(unit, servers, counts[i], spec, batch, &o);
         if (status) break;
         double bound = bound_of(spec, counts[i], (size_t)unit->size, unit->seed);

@@ -130,7 +130,7 @@ static table_entry *entry_of(const places_flight *v, uint64_t place) {
 }
 
 bool places_take_batch(weir_remote *r, flight *f, const weir_batch *batch) {
-    if (!room_for_places(r, f, batch->count)) return false;
+    if (!room_for_places(r, f, batch->count ? batch->count : 1)) return false;
     places_flight *v = f->places;
     v->stage = START;
     v->keys = 0;

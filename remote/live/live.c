@@ -103,7 +103,7 @@ static weir_status check_shape(const weir_live *live, weir_error *err) {
 
 static weir_status make_filter(weir_live *live, const char *spec, weir_error *err) {
     weir_status status = weir_filter_new(&live->filter, spec, err);
-    if (status == WEIR_OK && weir_filter_sites(live->filter))
+    if (status == WEIR_OK && live->filter && weir_filter_sites(live->filter))
         status = take_sites(live, live->filter, 0, err);
     return status;
 }

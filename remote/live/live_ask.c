@@ -35,16 +35,32 @@ void live_begin(live_command *c, const char *name, const char *key) {
     live_word(c, key);
 }
 
-static void live_printed(live_command *c, const char *format, uint64_t number) {
+/* Kept in the command. */
+static void live_copied(live_command *c, const char *text) {
     char *at = c->room + c->used;
-    int length = snprintf(at, sizeof c->room - c->used, format, number);
-    live_bytes(c, at, (size_t)length);
-    c->used += (size_t)length + 1;
+    size_t length = strlen(text);
+    memcpy(at, text, length);
+    live_bytes(c, at, length);
+    c->used += length;
 }
 
-void live_number(live_command *c, int64_t number) { live_printed(c, "%" PRId64, (uint64_t)number); }
-void live_unsigned(live_command *c, uint64_t number) { live_printed(c, "%" PRIu64, number); }
-void live_hex(live_command *c, uint64_t number) { live_printed(c, "%016" PRIx64, number); }
+void live_number(live_command *c, int64_t number) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, number);
+    live_copied(c, text);
+}
+
+void live_unsigned(live_command *c, uint64_t number) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    live_copied(c, text);
+}
+
+void live_hex(live_command *c, uint64_t number) {
+    char text[24];
+    snprintf(text, sizeof text, "%016" PRIx64, number);
+    live_copied(c, text);
+}
 
 /* --- sending and receiving ------------------------------------------------------------------ */
 
@@ -100,8 +116,8 @@ static void receive_until(weir_live *live, const live_site *last) {
         found = live->under_way[taken] == last;
     }
     live->under_way_count -= taken;
-    memmove(live->under_way, live->under_way + taken,
-            live->under_way_count * sizeof *live->under_way);
+    for (size_t i = 0; i < live->under_way_count; i++)
+        live->under_way[i] = live->under_way[i + taken];
 }
 
 /* The answer to what was put; NULL: none came, or one that is a detour. */

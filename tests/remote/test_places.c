@@ -28,6 +28,10 @@ static void same_as_here(const char *spec) {
     weir_filter *here = make_filter(spec);
     weir_error err;
     size_t seen, repeats = 0;
+    uint64_t none[1];
+    assert_int_equal(weir_remote_submit(r, &(weir_batch){.count = 0}, &err), WEIR_OK);
+    assert_int_equal(weir_remote_collect(r, none, &seen, &err), WEIR_OK);
+    assert_int_equal(seen, 0);
     for (size_t at = 0, sent = 0; at < KEYS; at += STEP) {
         uint64_t there[WEIR_VERDICT_WORDS(STEP)], verdicts[WEIR_VERDICT_WORDS(STEP)];
         weir_batch batch = {.count = STEP, .hashes = hashes + at};

@@ -139,13 +139,14 @@ static weir_status look_inside(growing_filter *f, weir_error *err) {
     if (capacity < 1)
         return weir__opt_fail(&f->base, OPT_OF, err,
                               "'%s' filters have no capacity to grow beyond; take bloom or window",
-                              inside->class->kind.name);
+                              inside->class->kind.name); /* NOLINT: all were made by create() */
     if (length && length->offset < 0) /* as many records as fit: never more than one filter */
         return weir__opt_fail(&f->base, OPT_OF, err,
                               "a window inside 'growing' needs a length, such as length=1h");
     f->timed = length != NULL;
     f->by_number = length && !length->is_time;
-    for (unsigned i = 0; i < f->most; i++) f->inside[i]->numbered = f->by_number;
+    for (unsigned i = 0; i < f->most; i++) /* NOLINTNEXTLINE(clang-analyzer-core*): likewise */
+        f->inside[i]->numbered = f->by_number;
     f->length = length ? length->whole : 0;
     f->base.windowed = f->length > 0;
     f->renew = renew && renew->whole == 1;

@@ -104,8 +104,9 @@ static const opt_entry count_table[] = {
      "Add up a column or JSON path instead of counting.",
      "Any decimal number; a negative one takes back, where the question allows it: `--distinct` "
      "and `--sample` do not. What is said of a count holds while no key was taken back more often "
-     "than it came; where that may happen ask with `--estimator agms`. A record without it is "
-     "treated by `--on-missing`, one in which it is not a number by `--on-bad`."},
+     "than it came; where that may happen ask with `--estimator agms`. A record without it, as "
+     "with `-` in clf, is treated by `--on-missing`, one in which it is not a number by "
+     "`--on-bad`."},
     {C_GROUP, "group", 'g', OPT_VALUE, "FIELD", NULL, NULL, G_OF, true,
      "Answer for each value of a column or JSON path.",
      "Each group has small sketches of its own: 64K for counts, `--quantiles` and lists of up to "

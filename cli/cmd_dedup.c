@@ -317,7 +317,11 @@ static int resolve_filter(dedup_settings *s, const dedup_words *w) {
     };
     weir_error err;
     uint64_t size, seed;
+    int64_t span;
+    bool is_time;
     double rate;
+    if (s->window && value_window("--window", s->window, 1, &span, &is_time) != EXIT_DONE)
+        return EXIT_TROUBLE;
     if (w->seed && value_seed("--seed", w->seed, &seed) != EXIT_DONE) return EXIT_TROUBLE;
     if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
     if (w->fpr && value_rate("--fpr", w->fpr, &rate) != EXIT_DONE) return EXIT_TROUBLE;

@@ -321,6 +321,7 @@ static stream_reason row_number(stream_keyer *k, const unsigned char *row, doubl
     stream_reason reason =
         single_value(k, row, number_part(k->plan), REASON_NO_VALUE, &text, &length, where);
     if (reason) return reason;
+    if (k->plan->format == STREAM_CLF && length == 1 && *text == '-') return REASON_NO_VALUE;
     return stream__number_parse(text, length, number) ? REASON_NONE : REASON_BAD_VALUE;
 }
 

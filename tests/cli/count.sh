@@ -407,6 +407,11 @@ run count $s --format csv --key 2 --weight 1 --top 5 <(printf '1,a
 3,b
 ')
 is lacks-key "records 3 4 in all 1 without key" "$(head -1 out | xargs)"
+printf '%s\n' 'a - - [1/Jan/2020:00:00:00 +0000] "GET /x HTTP/1.1" 200 12' 'a - - [1/Jan/2020:00:00:00 +0000] "HEAD /x HTTP/1.1" 304 -' 'b - - [1/Jan/2020:00:00:00 +0000] "GET /y HTTP/1.1" 200 x' >bytes.log
+run count $s --csv --format clf --key url --weight bytes --on-bad drop --top 2 bytes.log
+is clf-without-bytes 'top,/x,12,' "$(sed -n 2p out | cut -d, -f1-3),"
+run count $s --json --format clf --key url --weight bytes --on-bad drop --top 2 bytes.log
+is clf-without-bytes-counted '"missing":1,"unweighted":1,"bad":1' "$(grep -o '"missing":.*"bad":[0-9]*' out)"
 run count $s --json --format csv --key 1 --weight 2 --top 5 --state lacking.weir lacking.csv
 is lacks-json '"missing":2,"unweighted":2,"bad":0' "$(grep -o '"missing":.*"bad":[0-9]*' out)"
 run count $s --json --format csv --key 1 --weight 2 --top 5 --state lacking.weir lacking.csv

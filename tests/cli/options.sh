@@ -55,7 +55,7 @@ done
 trouble bad-memory "dedup: --memory: 'much' is not a size such as 64M or 1.5G" dedup --memory much in
 trouble bad-memory-unit "dedup: --memory: '12Q' is not a size such as 64M or 1.5G" dedup --memory 12Q in
 trouble bad-threads "dedup: --threads cannot be 'x'; it goes from 1 to 256" dedup --threads x in
-trouble bad-window "dedup: window: '12Q' is neither a number of records such as 10M nor a time such as 10m" dedup --window 12Q in
+trouble bad-window "dedup: --window: '12Q' is neither a number of records such as 10M nor a time such as 10m" dedup --window 12Q in
 trouble bad-count-window "count: --window: 'abc' is neither a number of records such as 10M nor a time such as 10m" count --window abc in
 trouble bad-plan-window "plan: --window: '12Q' is neither a number of records such as 10M nor a time such as 10m" plan --window 12Q
 trouble bad-rate "plan: --rate: '5q/s' is not a number of records a second such as 50K/s" plan --rate 5q/s

@@ -21,7 +21,7 @@ static inline uint8_t *weir__put64(uint8_t *at, uint64_t value) {
     return at + sizeof value;
 }
 
-/* What is left to read. A read past the end gives zero and sets `failed`, so a
+/* The bytes left to read. A read past the end gives zero and sets `failed`, so a
  * parser reads everything first and asks once. */
 typedef struct {
     const uint8_t *at, *end;

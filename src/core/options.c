@@ -121,7 +121,7 @@ static weir_status read_whole(const weir_option *o, const char *text, weir__valu
     return status;
 }
 
-/* What is no number of its type: say what would be one, for this very option. */
+/* The text is no number of the option's type: the message gives one that is, for this option. */
 static weir_status not_a_number(spec_reader *r, const weir_option *o, const char *text,
                                 int64_t offset, weir_status status) {
     char reason[sizeof r->err->message];

@@ -361,7 +361,7 @@ static interval stretch(interval i, double from, double to, double by) {
     return i;
 }
 
-/* What remains of a standard deviation as the sample becomes the whole. */
+/* The factor to a standard deviation that falls to 0 as the sample becomes the whole. */
 static double of_finite(uint64_t one_in) { return sqrt(1 - 1 / (double)one_in); }
 
 /* Sums over the keys that the report needs beside the plain ones. */

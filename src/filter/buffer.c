@@ -242,7 +242,7 @@ static uint64_t find_passed(const buffer_filter *f, uint64_t line) {
     return NOWHERE;
 }
 
-/* Move a key to a free place, and tell those who know where it was. */
+/* Move a key to a free place, and change the links or the ring entry that point to it. */
 static void move_key(buffer_filter *f, uint64_t from, uint64_t to) {
     assert(f->fingerprints[from] && !f->fingerprints[to]);
     f->fingerprints[to] = f->fingerprints[from];
@@ -261,7 +261,7 @@ static void move_key(buffer_filter *f, uint64_t from, uint64_t to) {
     }
 }
 
-/* A key goes; those that stood further on for want of its place move up. */
+/* Remove a key. Keys that had overflowed past its line move into the free place, one by one. */
 static void free_place(buffer_filter *f, uint64_t place) {
     assert(f->fingerprints[place]);
     uncount(f, line_of(f, f->fingerprints[place]), place / LINE_PLACES);

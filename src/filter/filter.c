@@ -143,7 +143,7 @@ void weir_filter_clear(weir_filter *filter) {
 
 /* ---- offering and testing ---- */
 
-/* What every class promises of its verdicts: as many bits as keys were called SEEN, none past the
+/* Every class promises of its verdicts: as many bits as keys were called SEEN, none past the
  * last key. */
 __attribute__((unused)) static bool verdicts_add_up(const uint64_t *verdicts, size_t count,
                                                     size_t seen) {

@@ -56,7 +56,7 @@ struct weir_filter {
     uint8_t *cells;
     void *cells_base;     /* what was allocated for them */
     uint64_t cells_bytes; /* what the filter asked for */
-    uint64_t lent_bytes;  /* the cells are so much of another filter's memory; 0: its own */
+    uint64_t lent_bytes;  /* bytes of another filter's memory that its cells are; 0: its own */
     bool windowed;        /* forgets by age; set by create() */
     bool numbered;        /* its window of records goes by numbers that batches have as times */
     bool elsewhere;       /* it has sites on servers, which other processes use too */

@@ -293,7 +293,7 @@ static some_keys take_keys(const growing_filter *f, const weir_batch *batch, siz
     return keys;
 }
 
-/* What the filters before the newest know of some keys. */
+/* The verdicts of all filters but the newest on up to 64 keys, as bits. */
 static uint64_t ask_older(const growing_filter *f, const some_keys *keys) {
     assert(keys->count <= CHUNK);
     const weir_batch batch = {.count = keys->count, .hashes = keys->hashes, .times = keys->times};
@@ -307,8 +307,7 @@ static uint64_t ask_older(const growing_filter *f, const some_keys *keys) {
     return known;
 }
 
-/* Those that no older filter knows go to the newest, in order; with renew those that one
- * knows do too. */
+/* Keys that no older filter knows go to the newest, in order; with renew all keys do. */
 static uint64_t offer_some(growing_filter *f, const some_keys *keys) {
     uint64_t hashes[CHUNK], mine = 0, known = ask_older(f, keys), seen = known;
     int64_t times[CHUNK];

@@ -7,7 +7,7 @@
 double weir__qht_fpr(double held, unsigned bits);
 
 /* The chance that a repeat is called NEW when `gap` new keys came between, in a
- * table of so many slots that is full. */
+ * full table of `total_slots` slots. */
 double weir__qht_fnr(double total_slots, unsigned slots, unsigned bits, double gap);
 
 /* The most slots of a line of 512 bits that keep fpr: how many to a bucket and of

@@ -113,7 +113,7 @@ double weir__reservoir_ones_variance(double ones, double s, double p) {
     return up + down - drift * drift;
 }
 
-/* What is left of a deviation from one half between two keys. */
+/* The share of a deviation from one half that is left after the keys from `from` to `to`. */
 static double decay(double from, double to, double s) {
     double early = fmax(0, fmin(to, s) - from);
     double ratio = fmax(from, s) / fmax(to, s);

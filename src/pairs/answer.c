@@ -164,7 +164,7 @@ static double measured_variance(weir_pairs *p, size_t stream, const double *coun
 
 /* ---- one stream ---- */
 
-/* What is known of a stream, or a pair of streams. */
+/* The estimate for one stream, or one pair of streams. */
 typedef struct {
     double size;
     double records; /* variance from the records' own parts; negative: not measured */

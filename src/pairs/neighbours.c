@@ -28,7 +28,7 @@ enum { HALVINGS = 4, DOUBLINGS = 40 }; /* of the distance asked for, with a row 
 enum { FEW_PAIRS = 4 }; /* added to the pairs found: none found may be three missed */
 #define WIDTH_95 1.96   /* deviations to either side */
 
-/* What the records compared so far have near them, by row of the answer and up to it. */
+/* Counts of near records, of the records compared so far: by row of the answer, cumulated. */
 typedef struct {
     const weir_neighbours_options *o;
     const uint64_t *rows;

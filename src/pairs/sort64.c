@@ -17,8 +17,8 @@ enum {
     PART_BITS = 13, /* 2^13 words and room to sort them: 128 KiB. Measured: 12 to 14 are alike */
     STEP_BITS = 8,  /* of a word that a pass in the cache sorts by */
     MOST_BITS = 12, /* of a word that the pass through memory sorts by, at most */
-    SMALL = 24,     /* up to so many words are sorted by insertion */
-    TINY = 64       /* a whole array of up to so many words, too */
+    SMALL = 24,     /* words: a part of at most this length is sorted by insertion */
+    TINY = 64       /* words: an array of at most this length is, as a whole */
 };
 
 static void insertion(uint64_t *words, size_t count) {

@@ -231,7 +231,7 @@ weir_status weir_plan_rank(weir_profile *p, const weir_plan_question *question,
 
 /* --- how much memory -------------------------------------------------------------------- */
 
-/* Try a class with so much memory; *good: it has at most this fnr. */
+/* Try a class with this memory; *good: its fnr is at most this one. */
 static weir_status try_memory(inquiry *q, const weir__filter_class *class, uint64_t memory,
                               double fnr, weir_plan_choice *c, bool *good, weir_error *err) {
     q->question.memory = memory;

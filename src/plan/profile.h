@@ -57,7 +57,7 @@ static inline int64_t weir__profile_moment(const weir_profile *profile,
     return (int64_t)((double)profile->positions[i] / question->rate * 1e9);
 }
 
-/* What an error about kept record i weighs: its importance, or 1. */
+/* The weight of an error about kept record i: its importance, or 1. */
 static inline double weir__profile_weight(const weir_profile *profile, size_t i) {
     if (!profile->importances) return 1;
     return profile->importances[i] > 0 ? profile->importances[i] : 0;

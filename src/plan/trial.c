@@ -36,7 +36,7 @@ enum {
 #define PLENTY_A_KEY 64.0       /* bytes a key of the sample, where that is more */
 #define PLENTY_IN_WINDOW 4096.0 /* filters with a window visit all of it again and again */
 
-/* What a kind calls its window, or NULL. */
+/* The name of the option that is a kind's window, or NULL. */
 static const char *window_option(const weir_kind *kind) {
     for (const weir_option *o = kind->options; o->name; o++)
         if (!strcmp(o->name, "window") || !strcmp(o->name, "length")) return o->name;

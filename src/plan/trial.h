@@ -27,7 +27,7 @@ weir_status weir__trial_run(weir__trial *trial, weir__loss *loss, const weir_pro
                             const weir_plan_question *question, const weir_plan_choice *choice,
                             const weir_stream_model *model, double share, weir_error *err);
 
-/* The spec of a choice with so much memory, in bytes; returns its text. */
+/* The spec of a choice with this memory, in bytes; returns its text. */
 enum { WEIR__PLAN_SPEC = 512 };
 const char *weir__plan_spec(char spec[WEIR__PLAN_SPEC], const weir_plan_question *question,
                             const weir_plan_choice *choice, double memory);

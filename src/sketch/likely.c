@@ -168,7 +168,8 @@ static void next_segment(const likely_counts *l, place *p) {
     p->top = l->from[p->segment++];
 }
 
-/* The count above which so much of the mass lies, not above the place p, which moves there. */
+/* The count above which `mass` of the likelihood lies, searched from the place p down; p moves
+ * there. */
 static double count_below(const weir__noise *noise, const likely_counts *l, double mass, place *p) {
     while (p->segment + 1 < l->count && p->above + l->mass[p->segment] < mass) next_segment(l, p);
     double width = p->top - l->from[p->segment];
@@ -218,7 +219,7 @@ typedef struct {
 static const double thinning[] = {1, 0.5, 0.25, 0};
 enum { THINNINGS = sizeof thinning / sizeof *thinning };
 
-/* How likely it is to draw so many quiet counters where a share of all is quiet. */
+/* The chance to draw this number of quiet counters where this share of all is quiet. */
 static double chance_of_quiet(const trials *t, unsigned quiet, double share) {
     return pow(share, quiet) * pow(1 - share, t->depth - quiet);
 }
@@ -319,7 +320,7 @@ static double share_never_came(const weir__matrix *m, const trials *t, double re
     return weir__clip(1 - keys / records, 0, 1);
 }
 
-/* What is to be tried with records of that weight and noise of that spread. Counts ascend. */
+/* The counts and spikes to try, for records of this weight and noise of this spread; ascending. */
 static void plan_trials(trials *t, double weight, double spread, bool whole) {
     double spike = SPIKE * weight / (1 + spread / weight) + SPIKE_SPREAD * spread;
     for (int i = 0; i < SPIKES; i++) t->spike[i] = spike * exp2((i - STANDING) / 2.0);

@@ -16,7 +16,8 @@ typedef struct {
     double spike; /* the weight of the count 0, in counts */
 } weir__noise;
 
-/* What the counters show; no key has a greater count than `most`, all together have `total`. */
+/* Learn the noise from the counters. No key has a greater count than `most`; the counts of all sum
+ * up to `total`. */
 void weir__noise_learn(weir__noise *noise, const weir__matrix *m, double most, double total);
 
 /* The value and the deviation for a key with these counters; its bounds are left alone. */

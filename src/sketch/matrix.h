@@ -19,7 +19,7 @@
 #define WEIR__COUNTER_CHOICES "32|64|real"
 typedef enum { WEIR__COUNTER_32, WEIR__COUNTER_64, WEIR__COUNTER_REAL } weir__counter;
 
-/* What the counters of all rows show; computed when it is asked for. */
+/* Squares, medians and noise of all rows, computed when an answer needs them. */
 typedef struct weir__row_view weir__row_view;
 
 typedef struct {

@@ -84,7 +84,7 @@ weir_status weir__counting_plan(weir_sketch *s, uint64_t budget, weir_error *err
 weir_status weir__counting_add_lows(weir_sketch *s, const weir_updates *u, double *lows,
                                     size_t *done, weir_error *err);
 
-/* What a counter is worth now: 1 without decay. */
+/* The factor from a counter to the count that it stands for now: 1 without decay. */
 double weir__counting_now(const weir_sketch *s);
 
 /* Add matrix and total of `from`; *factor is what its counters were multiplied by. */
@@ -108,7 +108,7 @@ weir_status weir__counting_self_join(weir_sketch *s, weir_estimator by, weir_est
 weir_status weir__counting_join(weir_sketch *a, weir_sketch *b, weir_estimator by,
                                 weir_estimate *out, weir_error *err);
 
-/* What the tables of all of them have. */
+/* The part of a class that all sketches of counters have. */
 #define WEIR__COUNTING_FUNCTIONS                                                                   \
     .advance = weir__counting_advance, .estimate = weir__counting_estimate,                        \
     .self_join = weir__counting_self_join, .join = weir__counting_join

@@ -41,7 +41,7 @@ weir_status weir__common_by_union(weir_sketch *a, weir_sketch *b, weir_estimate 
         return WEIR_OK;                                                                            \
     }
 
-/* The merge() of sketches whose cells are bits: those of both. */
+/* The merge() of sketches whose cells are bits: a bit is set that is set in either. */
 weir_status weir__presence_unite(weir_sketch *into, const weir_sketch *from, weir_error *err);
 
 /* The part of a class that all sketches of presences in bits have. */

@@ -55,7 +55,7 @@ weir__entry *weir__roster_find(const weir__roster *r, uint64_t hash);
 /* A new entry with a count of 0 and `extra` zero bytes; NULL if there is no room. */
 weir__entry *weir__roster_add(weir__roster *r, uint64_t hash, const void *key, size_t length);
 
-/* Let go of those entries for which keep() is false. */
+/* Remove the entries for which keep() returns false. */
 typedef bool weir__keep_fn(void *context, const weir__entry *entry);
 void weir__roster_keep(weir__roster *r, weir__keep_fn *keep, void *context);
 

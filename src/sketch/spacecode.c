@@ -112,7 +112,7 @@ static double set_by_chance(const spacecode_sketch *c, unsigned resolution) {
     return pow((double)weir__bits_set(bits, c->bits / 8) / (double)c->bits, c->k);
 }
 
-/* What each resolution shows of a key. */
+/* For each resolution the groups in which all bits of a key are set. */
 typedef struct {
     double groups;
     double set[RESOLUTIONS];   /* of its groups, how many are */

@@ -34,7 +34,7 @@ typedef struct {
     weir__nest nest;
 } horizontal_filter;
 
-/* --- slices that are there, and those that are not --------------- */
+/* --- asking a slice, and answering for a lost one ---------------- */
 
 static void without_slice(const horizontal_filter *f, const weir_batch *part, uint64_t *verdicts) {
     memset(verdicts, f->nest.on_lost == WEIR__LOST_SEEN ? 0xff : 0,

@@ -139,7 +139,7 @@ static weir_status make_part(weir__nest *nest, weir_filter *filter, size_t i, co
 
 /* --- making ------------------------------------------------------ */
 
-/* Who sets a site goes before those who come to read, or might wait for ever. */
+/* Writers (set a site) go before readers (judge), which else might keep a writer out for ever. */
 static void make_gate(pthread_rwlock_t *gate) {
     pthread_rwlockattr_t attr;
     pthread_rwlockattr_init(&attr);

@@ -15,12 +15,12 @@
 
 #include "slice/site.h"
 
-/* What is counted of a site, in the composition's cells: added to atomically. */
+/* Counters of a site, which stand in the cells of the composition: added to atomically. */
 typedef struct {
     uint64_t asked, seen;
 } weir__site_counts;
 
-/* What happens to a key whose site is lost. */
+/* The verdict on a key whose site is lost. */
 typedef enum { WEIR__LOST_NEW, WEIR__LOST_SEEN, WEIR__LOST_WAIT, WEIR__LOST_STOP } weir__on_lost;
 #define WEIR__LOST_CHOICES "new|seen|wait|stop"
 #define WEIR__LOST_OPTION                                                                          \
@@ -110,7 +110,7 @@ void weir__nest_set_site(weir_filter *filter, size_t i, weir_site_state state);
 weir__site *weir__nest_place(weir_filter *filter, size_t i);
 void weir__nest_traffic(const weir__nest *nest, size_t first, size_t count, weir_traffic *traffic);
 
-/* Wait until something that was lost is there again, and tell those who wait. */
+/* Wait until a lost site is back; wake the threads that wait. */
 void weir__nest_wait(weir__nest *nest, const weir__site *site);
 void weir__nest_wake(weir__nest *nest);
 

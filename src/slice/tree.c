@@ -200,7 +200,7 @@ static void gather_at(company *c, const weir_batch *batch, uint32_t node) {
     }
 }
 
-/* Offer to one node those that are there; how many are SEEN. */
+/* Offer the keys at one node to it; returns how many are SEEN. */
 static size_t offer_at(tree_filter *f, company *c, const weir_batch *batch, uint32_t node,
                        uint64_t *verdicts) {
     uint64_t said[TOGETHER / 64];

@@ -121,7 +121,7 @@ static bool ask_site(vertical_filter *f, inquiry *q, unsigned j, bool test, bool
     return ones == count;
 }
 
-/* What all sites of the key, but for that of place `but`, are to be asked next. */
+/* Tell every site of the key, except the site of place `but`, its next question. */
 static void announce(vertical_filter *f, inquiry *q, unsigned but, bool backwards, bool set) {
     assert(but <= f->k);
     uint64_t places[K_MOST], asked = q->asked, first = 0;
@@ -190,7 +190,7 @@ static void start_inquiry(inquiry *q, const uint64_t *places) {
     q->first_off = K_MOST;
 }
 
-/* What a thread has counted goes to all. */
+/* Add the counts of one thread to the shared counters. */
 static void add_counts(vertical_filter *f, const inquiry *q, size_t keys) {
     for (size_t i = 0; i < f->slices; i++)
         weir__count_site(&f->counts[i], q->counts[i].asked, q->counts[i].seen);

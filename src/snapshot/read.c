@@ -106,7 +106,7 @@ static weir_status read_growing(block_reader *r, uint8_t **bytes) {
     return WEIR_OK;
 }
 
-/* What no honest length can exceed. */
+/* Bytes that the source can still give: a length above it is damaged. */
 static uint64_t bytes_left(const block_reader *r) {
     return r->source.size > r->at ? r->source.size - r->at : 0;
 }
@@ -189,7 +189,7 @@ static weir_status fit_cells(block_reader *r, const weir__part_entry *part, weir
     return status;
 }
 
-/* What the fields say goes to where the image says. */
+/* Copy totals, words and the size of the cells from the fields of a part into its object. */
 static weir_status read_fields(block_reader *r, weir__reader *fields, const weir__part_entry *part,
                                weir__image *image) {
     uint64_t probe = weir__take64(fields);

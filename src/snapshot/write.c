@@ -144,7 +144,7 @@ static weir_status write_audit(block_writer *w, const weir_audit *audit) {
     return status;
 }
 
-/* What is to be written, or was read and is still there; NULL: it was taken. */
+/* The object of a part; NULL: the part was read and its object taken out. */
 static const void *content_of(const weir__part_entry *part) {
     if (part->borrowed) return part->borrowed;
     if (part->family) return part->object;
@@ -212,7 +212,7 @@ static bool is_left(const char *entry, const char *name) {
     return digits && !strcmp(entry + digits, ".new");
 }
 
-/* Remove the files of saves to this target that were killed: those that nobody has locked. */
+/* Remove temporary files beside this target that no process has locked: their saves were killed. */
 static void remove_left(pending_file *f) {
     const char *slash = strrchr(f->target, '/'), *name = slash ? slash + 1 : f->target;
     DIR *entries = opendir(f->folder);

@@ -125,7 +125,8 @@ static void test_no_false_negatives(void **state) {
     }
 }
 
-/* What came in went out: nothing is left, and the rate follows what is in. */
+/* After every key was removed the filter is empty; the false positive rate follows the keys in it.
+ */
 static void test_removing_all_leaves_nothing(void **state) {
     (void)state;
     for (int l = 0; l < 2; l++) {

@@ -93,7 +93,7 @@ static void tops_merge(void **state) {
     free(x);
 }
 
-/* What a list says of keys that are not on it is true, however it was cut: by length, by
+/* The floor that a list gives for missing keys is true, however the list was cut: by length, by
  * share, for lack of room; of a stream, a sum of two, a window, a fading past. */
 static void check_statements(weir_sketch *s, const double *truth, double total, const char *spec) {
     weir_item items[1000];

@@ -244,7 +244,7 @@ static inline void expect_details(const char *spec, int least) {
     weir_filter_free(f);
 }
 
-/* What every filter must do, for each of some specs (NULL ends them). */
+/* The contract of every filter, tested for each spec of a list that ends with NULL. */
 static inline void expect_contract(const char *const *specs, int details) {
     for (; *specs; specs++) {
         expect_batch_independence(*specs);

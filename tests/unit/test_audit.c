@@ -5,7 +5,7 @@
 
 #include "testing.h"
 
-/* What the sample is, by its description in audit.c. */
+/* The rule by which audit.c chooses its sample, written again. */
 static uint64_t sample_word(uint64_t hash) {
     uint64_t x = hash ^ UINT64_C(0xa0761d6478bd642f);
     x ^= x >> 30, x *= UINT64_C(0xbf58476d1ce4e5b9);

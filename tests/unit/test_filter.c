@@ -454,7 +454,7 @@ static void what_cannot_be_merged_says_so(void **state) {
     weir_filter_free(c);
 }
 
-/* What a filter says of its window, its producers and its memory, however deep they are. */
+/* Window, producers and memory in weir_filter_info, also of filters inside filters. */
 static void info_states_facts(void **state) {
     static const struct {
         const char *spec;

@@ -203,7 +203,7 @@ static void merging_needs_alike(void **state) {
     weir_sketch_free(a);
 }
 
-/* What a kind cannot answer it says, and names one that can. */
+/* A question that a kind cannot answer is refused with the names of kinds that can. */
 static void questions_are_refused_clearly(void **state) {
     (void)state;
     weir_error err = {0};

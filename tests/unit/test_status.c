@@ -174,7 +174,7 @@ static void parsers(void **unused) {
     GIVES(WEIR_ERR_MISMATCH, weir_spec_fits, ":memory=1M", "recent:memory=2097152");
 }
 
-/* What filters and sketches are kept by. */
+/* Saving and loading of filters and sketches. */
 #define KEEPING(thing, spec)                                                                       \
     static void keeping_a_##thing(void **unused) {                                                 \
         (void)unused;                                                                              \

@@ -80,7 +80,7 @@ double weir__counters_keys(const weir__counters *c, double fill);
 weir_status weir__counters_create(weir_filter *filter, weir__counters *first,
                                   weir__counters *second, bool with_second, weir_error *err);
 
-/* What the formulas say about a stream. */
+/* Expected rates for a stream. */
 void weir__counters_expect(const weir__counters *c, const weir_stream_model *model,
                            weir_expectation *expectation);
 
@@ -88,7 +88,7 @@ void weir__counters_expect(const weir__counters *c, const weir_stream_model *mod
 void weir__counters_info(const weir_filter *filter, const weir__counters *c,
                          weir_filter_info *info);
 
-/* What both tell about themselves. */
+/* Info and details of both filters. */
 void weir__counters_details(const weir_filter *filter, const weir__counters *c,
                             weir_detail_fn *each, void *context);
 

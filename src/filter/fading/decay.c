@@ -110,7 +110,7 @@ double weir__decay_fnr(const weir__decay *d, double cells, double K, double P, u
 
 /* --- two cells ---------------------------------------------------------------------- */
 
-/* What one key does to a pair of cells: the chances that it chooses, or sets,
+/* The effect of one key on a pair of cells: the chances that it chooses, or sets,
  * both of them, exactly the first, or neither. */
 typedef struct {
     double both, one, none;
@@ -165,7 +165,7 @@ static double region_pairs(const weir__decay *d, double region, double run, pair
 
 /* --- the bound for a layout ----------------------------------------------------------- */
 
-/* What n throws into a region do to two of its cells. */
+/* The effect of n throws into a region on two of its cells. */
 static pair_event throws_at(double region, double n) {
     double miss = exp(n * log1p(-1 / region)), miss_both = exp(n * log1p(-2 / region));
     return pair_of(1 - miss, 1 - 2 * miss + miss_both);

@@ -68,7 +68,7 @@ unsigned weir__decay_least_p(const weir__decay *d, unsigned K, double fpr);
 double weir__decay_fnr(const weir__decay *d, double cells, double K, double P, unsigned level,
                        double gap);
 
-/* What K and P are to be good for: the bound must hold under one mix of levels,
+/* The goal of K and P: the bound must hold under one mix of levels,
  * false negatives be few under another. */
 typedef struct {
     weir__decay bound, usual;

@@ -255,7 +255,7 @@ HOT half_line find_spared(const weir__fading *c, half_line words, uint64_t rando
     return from;
 }
 
-/* Raise cells to a level; those that are at it already stay as they are. */
+/* Raise cells to a level; cells at or above it stay as they are. */
 HOT half_line raise_cells(half_line words, half_line cells, uint64_t level, unsigned width,
                           uint64_t lows) {
     const uint64_t max = (1u << width) - 1;

@@ -60,7 +60,7 @@ static inline unsigned weir__fading_width(unsigned max) {
 weir_status weir__fading_settle_layout(weir_filter *filter, int opt_layout, int opt_decrement,
                                        weir_error *err);
 
-/* Bytes used of those given: whole words, or whole lines. */
+/* Bytes that are used of `bytes`: whole words, or whole lines. */
 uint64_t weir__fading_shape(weir__fading *c, bool block, unsigned width, uint64_t bytes);
 
 /* Once K, P, sparing and the memory are known. */

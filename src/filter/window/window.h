@@ -24,7 +24,7 @@ enum {
 double weir__window_equal(const double *shares, unsigned n, unsigned k, unsigned equal);
 
 /* The chance that a cell still shows the tick of its key, or a later one of the
- * `later` ticks in each of which so many new keys came: shares[0] is the former. */
+ * `later` ticks, in each of which keys[i] new keys came: shares[0] is the former. */
 void weir__window_overwritten(double cells, unsigned k, const double *keys, unsigned later,
                               double *shares);
 

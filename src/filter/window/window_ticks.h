@@ -121,7 +121,7 @@ static inline uint64_t weir__window_into_tick(const weir__window *f, uint64_t at
 /* Ticks are over that began before the window; a new one begins where time is. */
 void weir__window_go_on_to(weir__window *f, uint64_t at);
 
-/* Visit the next blocks; those without a cell set take no time. */
+/* Visit the next blocks; a block without a set cell is skipped by its flag. */
 void weir__window_sweep(weir__window *f, uint64_t visits);
 
 /* Forget what has become too much with the last key. */

@@ -18,7 +18,7 @@ typedef struct {
     uint64_t seed, version, epoch;
 } hash_options;
 
-/* --- options: each returns false after the reply was given ----------------------------------- */
+/* --- options: each returns false after the reply was given ------------------------------------ */
 
 static bool bad(arguments *args, const char *message) {
     reply_error(args->ctx, "ERR %s", message);

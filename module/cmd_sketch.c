@@ -11,8 +11,7 @@
 
 enum { TOP_STANDARD = 10, TOP_MOST = 1000000 };
 
-/* --- counting ------------------------------------------------------------------------------------
- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 /* A weight is whole, or a number with a fraction for sketches that count such. */
 static bool add_one(weir_sketch *sketch, RedisModuleString *item, RedisModuleString *weight,
@@ -100,8 +99,7 @@ void replicate_pairs(RedisModuleCtx *ctx, RedisModuleString *key, const weir_val
     else RedisModule_Replicate(ctx, "WEIR.COUNT", "sv", key, pairs, count);
 }
 
-/* --- estimates -----------------------------------------------------------------------------------
- */
+/* --- estimates -------------------------------------------------------------------------------- */
 
 static void reply_estimate(RedisModuleCtx *ctx, const weir_estimate *e) {
     RedisModule_ReplyWithArray(ctx, 3);
@@ -214,8 +212,7 @@ COMMAND(cmd_join) {
     return REDISMODULE_OK;
 }
 
-/* --- quantiles
- * ------------------------------------------------------------------------------------- */
+/* --- quantiles -------------------------------------------------------------------------------- */
 
 static void reply_quantile(RedisModuleCtx *ctx, const weir_quantile *q) {
     const double decimals[3] = {q->decimal, q->decimal_low, q->decimal_high};
@@ -252,8 +249,7 @@ COMMAND(cmd_quantile) {
     return REDISMODULE_OK;
 }
 
-/* --- the most frequent
- * -------------------------------------------------------------------------------- */
+/* --- the most frequent ------------------------------------------------------------------------ */
 
 static void reply_items(RedisModuleCtx *ctx, const weir_items *top) {
     RedisModule_ReplyWithArray(ctx, (long)top->found);

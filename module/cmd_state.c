@@ -18,8 +18,7 @@ enum { CHUNK_STANDARD = 1 << 20, PATIENCE = 60000 /* milliseconds */ };
 #define CURSOR_UNIT (UINT64_C(1) << 40) /* cursor = number of the copy x unit + offset */
 #define CURSOR_COPIES 8191 /* so that cursors stay below 2^53: some clients have doubles */
 
-/* --- WEIR.EXPORT
- * ---------------------------------------------------------------------------------- */
+/* --- WEIR.EXPORT ------------------------------------------------------------------------------ */
 
 typedef struct {
     value_buffer *buffer;
@@ -146,8 +145,7 @@ COMMAND(cmd_export) {
     return REDISMODULE_OK;
 }
 
-/* --- WEIR.IMPORT
- * ------------------------------------------------------------------------------------ */
+/* --- WEIR.IMPORT ------------------------------------------------------------------------------ */
 
 /* May a chunk for this cursor go to what is at the key? False: the reply is given. */
 static bool fits_import(RedisModuleCtx *ctx, const weir_value *value, uint64_t cursor) {
@@ -254,8 +252,7 @@ COMMAND(cmd_import) {
     return REDISMODULE_OK;
 }
 
-/* --- WEIR.ABSORB
- * -------------------------------------------------------------------------------------- */
+/* --- WEIR.ABSORB ------------------------------------------------------------------------------ */
 
 typedef struct {
     RedisModuleString *who;
@@ -394,8 +391,7 @@ COMMAND(cmd_absorb) {
     return REDISMODULE_OK;
 }
 
-/* --- WEIR.MERGE
- * ---------------------------------------------------------------------------------------- */
+/* --- WEIR.MERGE ------------------------------------------------------------------------------- */
 
 /* All sources go into a copy of what is at dest, whose object takes its place when they are in. */
 static bool merge_sources(RedisModuleCtx *ctx, weir_value *sum, RedisModuleString **sources,

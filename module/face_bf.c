@@ -25,8 +25,7 @@ typedef struct {
     bool fixed, create; /* NONSCALING; may be made if it is absent */
 } bf_options;
 
-/* --- making a filter
- * ------------------------------------------------------------------------------- */
+/* --- making a filter -------------------------------------------------------------------------- */
 
 /* Bytes of a Bloom filter for so many keys at that rate. */
 static bool bloom_memory(double rate, double capacity, uint64_t *bytes, weir_error *err) {
@@ -132,8 +131,7 @@ COMMAND(bf_reserve) {
     return REDISMODULE_OK;
 }
 
-/* --- adding
- * ----------------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 static void replicate(RedisModuleCtx *ctx, RedisModuleString *key, const key_source *source,
                       size_t count) {
@@ -237,8 +235,7 @@ COMMAND(bf_insert) {
     return insert(ctx, argv[1], items_from(argv, argc, args.at + 1), reply_added, &o);
 }
 
-/* --- asking
- * --------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static void reply_exist(RedisModuleCtx *ctx, const key_batch *batch) {
     RedisModule_ReplyWithArray(ctx, (long)batch->count);
@@ -342,8 +339,7 @@ COMMAND(bf_info) {
     return REDISMODULE_OK;
 }
 
-/* --- in chunks: a chunk's iterator says where it ends, and whether it is the last
- * ------------------- */
+/* --- in chunks: a chunk's iterator says where it ends, and whether it is the last ------------- */
 
 enum { DUMP_CHUNK = 16 << 20 };
 #define DUMP_LAST (UINT64_C(1) << 39) /* above every offset, below the number of the copy */

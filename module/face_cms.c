@@ -25,8 +25,7 @@ static bool open_cms(RedisModuleCtx *ctx, RedisModuleString *name, int mode, key
     return false;
 }
 
-/* --- making
- * ----------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static int init(RedisModuleCtx *ctx, RedisModuleString *name, int64_t width, int64_t depth) {
     char spec[160];
@@ -65,8 +64,7 @@ COMMAND(cms_initbyprob) {
     return init(ctx, argv[1], (int64_t)width, (int64_t)depth);
 }
 
-/* --- counting
- * ----------------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 static void reply_count(RedisModuleCtx *ctx, weir_value *value, RedisModuleString *item) {
     size_t length;
@@ -129,8 +127,7 @@ COMMAND(cms_query) {
     return REDISMODULE_OK;
 }
 
-/* --- merging
- * -------------------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
 /* `from` goes into the sum as often as its weight says: by doubling a copy. */
 static bool add_weighted(weir_value *sum, const weir_value *from, uint64_t weight,

@@ -56,7 +56,7 @@ COMMAND(topk_reserve) {
     return REDISMODULE_OK;
 }
 
-/* --- counting -------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 /* Items one after the other; step 2: each with an increment behind it. Those that were counted go
  * to replicas as one command. */
@@ -119,7 +119,7 @@ COMMAND(topk_incrby) {
     return REDISMODULE_OK;
 }
 
-/* --- the list -------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 COMMAND(topk_query) {
     key_handle handle;

@@ -10,7 +10,7 @@ bool source_said_time(key_source *source, const weir_value *value) {
     return false;
 }
 
-/* --- memory ------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 bool batch_room(key_batch *batch, const key_source *source, size_t most) {
     bool times = source->times || source->has_time;
@@ -31,7 +31,7 @@ bool batch_room(key_batch *batch, const key_source *source, size_t most) {
 
 void batch_free(key_batch *batch) { RedisModule_Free(batch->memory); }
 
-/* --- keys --------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 /* 8 bytes a key from a blob. A string of the server need not be aligned, so they are copied. */
 static void copy_words(void *to, const RedisModuleString *blob, size_t from, size_t count) {
@@ -78,7 +78,7 @@ bool batch_take(RedisModuleCtx *ctx, key_batch *batch, const weir_filter *filter
     return true;
 }
 
-/* --- verdicts ----------------------------------------------------------------------------- */
+/* --- verdicts --------------------------------------------------------------------------------- */
 
 /* The library says 1 for SEEN. */
 static void turn_over(uint64_t *verdicts, size_t count) {

@@ -37,7 +37,7 @@ typedef struct {
     const char *failure; /* a whole error, or NULL */
 } large_batch;
 
-/* --- taking over ----------------------------------------------------------------------------- */
+/* --- taking over ------------------------------------------------------------------------------ */
 
 enum { BLOBS = 4 };
 static void blobs_of(const key_source *source, RedisModuleString *blobs[BLOBS]) {
@@ -102,7 +102,7 @@ static large_batch *take_over(RedisModuleString *key, const key_source *source) 
     return large;
 }
 
-/* --- a stretch ------------------------------------------------------------------------------- */
+/* --- a stretch -------------------------------------------------------------------------------- */
 
 static void replicate(RedisModuleCtx *ctx, const large_batch *large) {
     const key_batch *b = &large->batch;
@@ -152,7 +152,7 @@ static void work(RedisModuleCtx *ctx, large_batch *large, const weir_value *valu
     if (large->task.offer) key_changed(ctx, large->key, "weir.add");
 }
 
-/* --- the client waits ------------------------------------------------------------------------ */
+/* --- the client waits ------------------------------------------------------------------------- */
 
 static int reply_large(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argv;

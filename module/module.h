@@ -35,7 +35,7 @@ bool is_decided(RedisModuleCtx *ctx);
 /* Nanoseconds since 1970. */
 int64_t time_now(void);
 
-/* --- keys (open_key.c) -------------------------------------------------------------------- */
+/* --- keys (open_key.c) ------------------------------------------------------------------------ */
 
 typedef enum { KEY_FOUND, KEY_ABSENT, KEY_REFUSED /* the reply was given */ } key_state;
 typedef struct {
@@ -69,7 +69,7 @@ void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event
 weir_value *create_value(RedisModuleCtx *ctx, const char *spec, unsigned kinds);
 void create_at(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle, weir_value *value);
 
-/* --- arguments (args.c) ------------------------------------------------------------------ */
+/* --- arguments (args.c) ----------------------------------------------------------------------- */
 
 typedef struct {
     RedisModuleCtx *ctx;
@@ -95,7 +95,7 @@ int reply_unknown_word(arguments *args);
 
 enum { SPEC_SIZE = 2048, EPOCH_SIZE = 17 };
 
-/* --- the commands (cmd_*.c, face_*.c) ------------------------------------------------------ */
+/* --- the commands (cmd_*.c, face_*.c) --------------------------------------------------------- */
 
 #define COMMAND(name) int name(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 COMMAND(cmd_create);

@@ -6,7 +6,7 @@
 #include "config.h"
 #include "table.h"
 
-/* --- markdown ---------------------------------------------------------------------------- */
+/* --- markdown --------------------------------------------------------------------------------- */
 
 static void list_face(command_face face) {
     for (const module_command *c = module_commands; c->name; c++)
@@ -31,7 +31,7 @@ static void print_list(void) {
                s->fixed ? "; only when the server starts" : "");
 }
 
-/* --- roff --------------------------------------------------------------------------------- */
+/* --- roff ------------------------------------------------------------------------------------- */
 
 static void roff(const char *text) {
     if (*text == '.' || *text == '\'') fputs("\\&", stdout);

@@ -93,7 +93,7 @@ void producers_defrag(producers *all, RedisModuleDefragCtx *ctx) {
     for (size_t i = 0; i < all->count; i++) all->list[i].reply = moved(ctx, all->list[i].reply);
 }
 
-/* --- as bytes ---------------------------------------------------------------- */
+/* --- as bytes --------------------------------------------------------------------------------- */
 
 enum { ENTRY_HEAD = 8 + 8 + 4 + 4 };
 

@@ -22,7 +22,7 @@ enum { REDISMODULE_READ = 1, REDISMODULE_WRITE = 2, REDISMODULE_KEYTYPE_EMPTY = 
 enum { REDISMODULE_POSTPONED_LEN = -1 };
 
 /* CallReplyType. */
-enum { REDISMODULE_REPLY_ERROR = 1, REDISMODULE_REPLY_ARRAY = 3, REDISMODULE_REPLY_NULL = 4 };
+enum { REDISMODULE_REPLY_NULL = 4 };
 
 /* GetContextFlags. */
 enum {
@@ -40,7 +40,8 @@ enum { REDISMODULE_OPTIONS_HANDLE_IO_ERRORS = 1 << 0 };
 /* Register*Config. */
 enum { REDISMODULE_CONFIG_DEFAULT = 0, REDISMODULE_CONFIG_IMMUTABLE = 1 << 0 };
 
-enum { REDISMODULE_NOTIFY_GENERIC = 1 << 2, REDISMODULE_NOTIFY_MODULE = 1 << 13 };
+/* NotifyKeyspaceEvent. */
+enum { REDISMODULE_NOTIFY_MODULE = 1 << 13 };
 
 #define REDISMODULE_ERRORMSG_WRONGTYPE                                                             \
     "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -110,11 +111,7 @@ typedef enum {
     REDISMODULE_ARG_TYPE_BLOCK
 } RedisModuleCommandArgType;
 
-enum {
-    REDISMODULE_CMD_ARG_NONE = 0,
-    REDISMODULE_CMD_ARG_OPTIONAL = 1 << 0,
-    REDISMODULE_CMD_ARG_MULTIPLE = 1 << 1
-};
+enum { REDISMODULE_CMD_ARG_OPTIONAL = 1 << 0, REDISMODULE_CMD_ARG_MULTIPLE = 1 << 1 };
 
 typedef struct RedisModuleCommandArg {
     const char *name;
@@ -132,11 +129,9 @@ enum {
     REDISMODULE_CMD_KEY_RO = 1 << 0,
     REDISMODULE_CMD_KEY_RW = 1 << 1,
     REDISMODULE_CMD_KEY_OW = 1 << 2,
-    REDISMODULE_CMD_KEY_RM = 1 << 3,
     REDISMODULE_CMD_KEY_ACCESS = 1 << 4,
     REDISMODULE_CMD_KEY_UPDATE = 1 << 5,
-    REDISMODULE_CMD_KEY_INSERT = 1 << 6,
-    REDISMODULE_CMD_KEY_DELETE = 1 << 7
+    REDISMODULE_CMD_KEY_INSERT = 1 << 6
 };
 
 typedef enum {
@@ -196,10 +191,8 @@ typedef struct {
 
 /* X(result, name, arguments) */
 #define REDIS_API_REQUIRED(X)                                                                      \
-    X(void *, Alloc, (size_t bytes))                                                               \
     X(void *, TryAlloc, (size_t bytes))                                                            \
     X(void *, Calloc, (size_t count, size_t size))                                                 \
-    X(void *, Realloc, (void *memory, size_t bytes))                                               \
     X(void, Free, (void *memory))                                                                  \
     X(size_t, MallocSize, (void *memory))                                                          \
     X(int, CreateCommand,                                                                          \
@@ -239,7 +232,6 @@ typedef struct {
     X(int, ReplyWithNull, (RedisModuleCtx * ctx))                                                  \
     X(int, ReplyWithArray, (RedisModuleCtx * ctx, long length))                                    \
     X(int, ReplyWithMap, (RedisModuleCtx * ctx, long pairs))                                       \
-    X(void, ReplySetArrayLength, (RedisModuleCtx * ctx, long length))                              \
     X(void, ReplySetMapLength, (RedisModuleCtx * ctx, long pairs))                                 \
     X(int, Replicate, (RedisModuleCtx * ctx, const char *command, const char *format, ...))        \
     X(int, ReplicateVerbatim, (RedisModuleCtx * ctx))                                              \

@@ -11,7 +11,7 @@
 #include "module.h"
 #include "table.h"
 
-/* --- the syntax --------------------------------------------------------------------------- */
+/* --- the syntax ------------------------------------------------------------------------------- */
 
 enum { NODES = 96, NAMES = 1024 };
 
@@ -180,7 +180,7 @@ int command_arity(const char *syntax) {
     return open ? -words : words;
 }
 
-/* --- the server --------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static const RedisModuleCommandInfoVersion info_version = {
     1, sizeof(RedisModuleCommandHistoryEntry), sizeof(RedisModuleCommandKeySpec),

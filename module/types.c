@@ -26,7 +26,7 @@ static void cannot_save(RedisModuleIO *io, const weir_error *err) {
     if (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_IS_CHILD) _exit(1);
 }
 
-/* --- the server's database file ------------------------------------------------------------ */
+/* --- the server's database file --------------------------------------------------------------- */
 
 /* Blocks of a snapshot have small heads: they are put together before they are written, as long as
  * there is memory for that. */
@@ -140,7 +140,7 @@ static void *load_unfinished(RedisModuleIO *io, int encoding) {
     return load(io, encoding, VALUE_IMPORT);
 }
 
-/* --- the append-only file ----------------------------------------------------------------- */
+/* --- the append-only file --------------------------------------------------------------------- */
 
 typedef struct {
     RedisModuleIO *io;
@@ -192,7 +192,7 @@ static void aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *object)
     RedisModule_Free(w.bytes);
 }
 
-/* --- the rest ------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static size_t mem_usage(const void *value) { return value_memory(value); }
 

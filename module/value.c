@@ -15,7 +15,7 @@
 
 enum { LARGE = 1 << 20, HUGE_PAGE = 2 << 20, FIRST_ROOM = 4096 };
 
-/* --- memory ---------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static value_totals totals; /* atomic: values are freed by a thread of the server, too */
 
@@ -93,7 +93,7 @@ void buffer_free(value_buffer *buffer) {
     *buffer = (value_buffer){0};
 }
 
-/* --- making ------------------------------------------------------------------------ */
+/* --- making ----------------------------------------------------------------------------------- */
 
 uint64_t value_draw_epoch(void) {
     uint64_t epoch;
@@ -245,7 +245,7 @@ weir_value *value_clone(const weir_value *value) {
     return copy;
 }
 
-/* --- saving and loading --------------------------------------------------------------- */
+/* --- saving and loading ----------------------------------------------------------------------- */
 
 #define NOTE_NAME "module"
 enum { NOTE_HEAD = 8 }; /* the epoch */
@@ -366,7 +366,7 @@ weir_status value_load_bytes(weir_value **out, const void *bytes, size_t length,
     return value_load(out, read_span, &from, kinds, most, err);
 }
 
-/* --- looking ----------------------------------------------------------------------------- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 size_t value_memory(const weir_value *value) {
     return sizeof *value + sizeof *value->account + value->account->taken +

@@ -19,7 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 static size_t size_of(void *memory) { return memory ? sizeof(size_t) : 0; }
 
 static void serve(void) {
-    RedisModule_Alloc = malloc;
     RedisModule_TryAlloc = malloc;
     RedisModule_Calloc = calloc;
     RedisModule_Free = free;

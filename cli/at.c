@@ -2,6 +2,7 @@
 #include "at_live.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,7 +49,7 @@ static int take(at_settings *at, int id, const char *value) {
         return value_number("--local-memory", value, 4096, UINT64_C(1) << 50, true,
                             &o->local_memory);
     case AT_SLICES:
-        code = value_number("--slices", value, 1, 1024, false, &number);
+        code = value_number("--slices", value, 1, 8192, false, &number);
         at->slices = (size_t)number;
         break;
     case AT_LEAF:
@@ -380,7 +381,7 @@ static void inspect_text(const char *spec, const char *url, const weir_remote_sl
 }
 
 static void inspect_json(const char *spec, const char *url, const weir_remote_slice *slices,
-                         size_t count, double fairness) {
+                         size_t count, double fairness, double alone) {
     fputs("{\"at\":", stdout);
     report_json_string(stdout, url);
     fputs(",\"spec\":", stdout);
@@ -394,7 +395,9 @@ static void inspect_json(const char *spec, const char *url, const weir_remote_sl
                i ? "," : "", s->key, s->server, s->gone ? "true" : "false", s->offered, s->seen,
                s->memory, s->fill, s->epoch);
     }
-    printf("],\"fairness\":%.9g}\n", fairness);
+    printf("],\"fairness\":%.9g", fairness);
+    if (alone > 0) printf(",\"messages_per_key\":%.9g", alone);
+    puts("}");
 }
 
 /* Jain's index of what the slices were offered: 1 is even. */
@@ -405,6 +408,14 @@ static double fairness_of(const weir_remote_slice *slices, size_t count) {
         squares += (double)slices[i].offered * (double)slices[i].offered;
     }
     return squares > 0 ? sum * sum / (squares * (double)count) : 1;
+}
+
+/* How many slices a key is asked at that travels alone: its own, or those that have its places. */
+static double messages_of(const weir_remote *remote, size_t slices) {
+    weir_cut cut;
+    const weir_filter *twin = weir_remote_twin(remote);
+    if (!twin || weir_filter_get_cut(twin, &cut, NULL) != WEIR_OK) return 1;
+    return (double)slices * (1 - pow(1 - 1 / (double)slices, cut.k));
 }
 
 /* The slices of a filter that is asked in batches; NULL after a message. */
@@ -434,15 +445,21 @@ int at_inspect(const at_settings *at, const char *url, bool json) {
     bool live = weir_remote_spec(remote, spec, sizeof spec) && at_live_is_for(spec);
     weir_remote_slice *slices =
         live ? at_live_look(at, url, spec, &stats) : look(remote, spec, &stats);
+    double alone = slices && !live ? messages_of(remote, stats.slices) : 0;
     weir_remote_close(remote);
     if (!slices) return EXIT_TROUBLE;
     double fairness = fairness_of(slices, stats.slices);
-    if (json) inspect_json(spec, url, slices, stats.slices, fairness);
+    if (json) inspect_json(spec, url, slices, stats.slices, fairness, alone);
     else inspect_text(spec, url, slices, stats.slices);
     if (!json)
         printf(
             "load             even to %.3f (Jain), %zu slices on %zu masters, at most %zu on one\n",
             fairness, stats.slices, stats.masters, stats.share_most);
+    if (!json && alone > 0)
+        printf("messages         %.2f for a key that comes alone; a batch of %d keys takes one to "
+               "each "
+               "slice, %.2g a key\n",
+               alone, KEYS_MOST, (double)stats.slices / KEYS_MOST);
     free(slices);
     return EXIT_DONE;
 }

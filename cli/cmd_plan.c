@@ -25,6 +25,7 @@ enum {
     PL_RATE,
     PL_SITES,
     PL_FAIL,
+    PL_CHANCE,
     PL_FPR_LOST,
     PL_PLOT,
     PL_JSON
@@ -66,6 +67,12 @@ static const opt_entry plan_table[] = {
      "lost, 1% if not given."},
     {PL_FAIL, "fail", 0, OPT_VALUE, "F", NULL, "1", "Question", false,
      "So many of the sites may be lost at once.", NULL},
+    {PL_CHANCE, "chance", 0, OPT_VALUE, "P", NULL, NULL, "Question", false,
+     "With `--sites`: each is a server, gone for this share of the time.",
+     "`0.1%` is nine hours a year. Says how many slices, how many replicas, and whether to wait "
+     "for "
+     "them (`--durability`), so that no more than `--fnr` (1%) of the repeats pass because of "
+     "servers that are gone; with `--rate` also what a server has to do."},
     {PL_FPR_LOST, "fpr-lost", 0, OPT_VALUE, "RATE", NULL, NULL, "Question", false,
      "Over how many sites, so that losing F keeps the rate?",
      "With `--fail`, without `--sites`: the least number of sites with which the loss of F keeps "
@@ -178,6 +185,8 @@ static int set_option(plan_settings *s, int id, const char *value) {
         return set_count("--sites", value, &s->sites);
     case PL_FAIL:
         return set_count("--fail", value, &s->fail);
+    case PL_CHANCE:
+        return value_rate("--chance", value, &s->gone);
     case PL_FPR_LOST:
         return value_rate("--fpr-lost", value, &s->fpr_lost);
     case PL_SAMPLE:
@@ -224,9 +233,13 @@ static int settle(plan_settings *s) {
     }
     if (s->fail > 0 && !(s->sites > 0))
         return cli_error("--fail goes with --sites, or with --fpr-lost");
+    if (s->gone > 0 && !(s->sites > 0)) return cli_error("--chance goes with --sites");
     if (s->sites > 1024) return cli_error("--sites cannot be above 1024");
     if (s->sites > 0) {
-        if (s->sample || s->plot || s->window || q->records > 0 || q->distinct > 0 || q->rate > 0)
+        bool rate = q->rate > 0 && !(s->gone > 0);
+        if (s->fail > 0 && s->gone > 0)
+            return cli_error("--chance says how many may be lost at once; leave out --fail");
+        if (s->sample || s->plot || s->window || q->records > 0 || q->distinct > 0 || rate)
             return cli_error("--sites asks about sites, memory and rates alone; ask about the "
                              "stream without it");
         if (!s->memory) s->question.memory = MEMORY_STANDARD;
@@ -479,6 +492,7 @@ static int run_plan(int argc, char **argv) {
     if (code == EXIT_DONE) code = settle(&s);
     if (code != EXIT_DONE) return code;
     if (s.fpr_lost > 0) return plan_least_sites(&s);
+    if (s.gone > 0) return plan_servers(&s);
     if (s.sites > 0) return plan_sites(&s);
     if (s.sample && strcmp(s.sample, "-") != 0) {
         size_t used = strlen(s.words);
@@ -513,6 +527,10 @@ static const opt_section plan_sections[] = {
      "Forty sites, of which eight may fail at once:\n"
      "\n"
      "    weir plan --sites 40 --fail 8 --memory 64M --fpr 1%\n"
+     "\n"
+     "Ten servers, each gone for a thousandth of the time, two million records a second:\n"
+     "\n"
+     "    weir plan --sites 10 --chance 0.1% --rate 2M/s --memory 16G --fpr 0.01%\n"
      "\n"
      "Over how many sites, so that with eight of them lost at most 5% of the new records are "
      "lost?\n"
@@ -570,7 +588,12 @@ static const opt_section plan_sections[] = {
      "`fnr_low`, `fnr_high`, `formula_fnr`, `keys_per_second`, or `why` it is not usable\n\n"
      "= curves\nof the best: `filter` and `points` of `memory` and `fnr`\n\n"
      "= recommended, command\nthe first choice, and the line to run\n\n"
-     "With `--sites` it has none of these but `sites`, `lost` (how many may be), and `horizontal` "
+     "With `--sites` and `--chance` it has `nodes`, `slices`, `slice_memory`, `replicas`, "
+     "`durability`, `keys`, `passes` (the share of the repeats that pass as no copy of their slice "
+     "is there), `lost` (servers without a copy at once, but for a thousandth of the time), "
+     "`node_keys` and `node_bytes` a second, `forgotten` (keys, by a failover that nobody waited "
+     "for) and `forgotten_part`. With `--sites` and `--fail` it has none of these but `sites`, "
+     "`lost` (how many may be), and `horizontal` "
      "and `vertical`, each with `best`, `spec`, `keys` (that it holds), `messages` (for a key), "
      "`fpr`, and `fpr_lost` and `fnr_lost` with so many sites lost. With `--fpr-lost`: `lost`, "
      "`fpr`, `fpr_lost`, and `sites_horizontal`, `sites_vertical` and its `k`."},

@@ -20,6 +20,7 @@ typedef struct {
     double fnr;                  /* the most that is allowed, or 0 */
     bool ask_memory, ask_window; /* the inverse questions */
     double sites, fail;          /* how to spread it; 0: not asked */
+    double gone;                 /* share of the time in which a node is not there; 0: not asked */
     double fpr_lost;             /* how many sites keep this rate with `fail` lost; 0: not asked */
 
     char words[PLAN_WORDS]; /* for the dedup line: the options of records and keys as given */
@@ -37,6 +38,9 @@ typedef struct {
     double memories[PLAN_POINTS];
     double curve[PLAN_CURVES][PLAN_POINTS];
 } plan_answer;
+
+/* Answers --sites with --chance; returns the exit code. */
+int plan_servers(const plan_settings *settings);
 
 /* Answers --sites; returns the exit code. */
 int plan_sites(const plan_settings *settings);

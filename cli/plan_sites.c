@@ -101,6 +101,77 @@ int plan_sites(const plan_settings *s) {
     return cli_finish_stdout();
 }
 
+/* --- servers ------------------------------------------------------------------------------- */
+
+static void servers_json(const weir_servers_question *q, const weir_servers_plan *p) {
+    printf("{\"nodes\":%.0f,\"slices\":%.0f,\"slice_memory\":%.0f,\"replicas\":%.0f,"
+           "\"durability\":\"%s\",\"lost\":%.0f",
+           q->nodes, p->slices, p->slice_memory, p->replicas, p->wait ? "wait:1" : "async",
+           p->lost);
+    static const char *const names[] = {"keys",       "passes",    "node_keys",
+                                        "node_bytes", "forgotten", "forgotten_part"};
+    const double values[] = {p->keys,       p->passes,    p->node_keys,
+                             p->node_bytes, p->forgotten, p->forgotten_part};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        printf(",\"%s\":", names[i]);
+        report_json_number(stdout, values[i]);
+    }
+    puts("}");
+}
+
+static void say_durability(const weir_servers_question *q, const weir_servers_plan *p) {
+    char keys[32], part[32], fnr[32];
+    printf("durability   %s", p->wait ? "wait:1" : "async");
+    if (p->replicas < 1) puts(", as there is no replica to wait for");
+    else if (!(q->rate > 0)) puts("; --rate says whether a failover would forget too much");
+    else
+        printf(": a replica that is a second behind lacks %s keys, %s of what a node remembers,\n"
+               "             which is %s --fnr %s\n",
+               weir_print_count(keys, p->forgotten), weir_print_rate(part, p->forgotten_part),
+               p->wait ? "more than" : "within", weir_print_rate(fnr, q->fnr));
+}
+
+static void servers_text(const weir_servers_question *q, const weir_servers_plan *p) {
+    char size[32], a[32], b[32], c[32];
+    printf("%.0f servers with %s in all, each gone %s of the time\n\n", q->nodes,
+           report_size(size, q->memory), weir_print_rate(a, q->gone));
+    printf("slices       %.0f of %s, %.0f on each server\n", p->slices,
+           report_size(size, (uint64_t)p->slice_memory), p->slices / q->nodes);
+    printf("replicas     %.0f for each server: a slice has no copy %s of the time, and so many of "
+           "the\n"
+           "             repeats pass\n",
+           p->replicas, weir_print_rate(a, p->passes));
+    printf(
+        "lost         at most %.0f of %.0f are without a copy at once, but for a thousandth of the "
+        "time\n",
+        p->lost, q->nodes);
+    say_durability(q, p);
+    printf("keys         %s are remembered at an fpr of %s\n", weir_print_count(a, p->keys),
+           weir_print_rate(b, q->fpr));
+    if (q->rate > 0)
+        printf("a server     %s keys and %s a second\n", weir_print_count(a, p->node_keys),
+               report_size(c, (uint64_t)p->node_bytes));
+    weir_print_size(size, q->memory);
+    printf("\n    weir dedup --at redis+cluster://HOST/NAME --memory %s --fpr %s --slices %.0f "
+           "--durability %s\n",
+           size, weir_print_rate(b, q->fpr), p->slices, p->wait ? "wait:1" : "async");
+}
+
+int plan_servers(const plan_settings *s) {
+    weir_servers_question q = {.nodes = s->sites,
+                               .rate = s->question.rate,
+                               .gone = s->gone,
+                               .memory = s->question.memory,
+                               .fpr = s->question.fpr,
+                               .fnr = s->fnr > 0 ? s->fnr : FNR_STANDARD};
+    weir_servers_plan plan;
+    weir_error err;
+    if (weir_plan_servers(&q, &plan, &err) != WEIR_OK) return cli_error("%s", err.message);
+    if (s->json) servers_json(&q, &plan);
+    else servers_text(&q, &plan);
+    return cli_finish_stdout();
+}
+
 /* k of a filter that is half full when it gives the rate. */
 int plan_least_sites(const plan_settings *s) {
     double across, down, fpr = s->question.fpr;

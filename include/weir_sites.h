@@ -127,6 +127,36 @@ WEIR_EXPERIMENTAL weir_status weir_plan_sites(const weir_sites_question *questio
                                               weir_sites_choice *across, weir_sites_choice *down,
                                               weir_error *err);
 
+/* A filter on the primaries of a cluster (weir_remote.h): how many slices, how many replicas, and
+ * whether to wait for them. Pure arithmetic, as the comments say. Thread-safe. Fails with
+ * WEIR_ERR_RANGE: not one key fits, or slices would be too large to be moved. */
+typedef struct {
+    double nodes;    /* that hold slices; each may have replicas on further ones */
+    double rate;     /* records a second, of all producers; 0: not known */
+    double gone;     /* share of the time in which a node is not there, replica or not */
+    uint64_t memory; /* of all nodes together, without replicas */
+    double fpr;
+    double fnr; /* share of the repeats that may pass because of nodes that are gone */
+} weir_servers_question;
+
+typedef struct {
+    double slices, slice_memory; /* as many for each node, and each as small as it can be moved */
+    double replicas;             /* of each node: the least so that `passes` is below fnr */
+    bool wait;         /* for a replica, as a failover would else forget too large a share */
+    double keys;       /* that all nodes remember */
+    double passes;     /* share of the repeats that pass as no copy of their slice is there:
+                        * gone ^ (replicas + 1) */
+    double lost;       /* but for one thousandth of the time at most so many slices of a node are
+                        * without a copy at once, of `nodes` */
+    double node_keys;  /* a second, to a node */
+    double node_bytes; /* the same on the wire */
+    double forgotten;  /* keys that a failover forgets at most if nobody waits */
+    double forgotten_part; /* of what a node remembers */
+} weir_servers_plan;
+
+WEIR_EXPERIMENTAL weir_status weir_plan_servers(const weir_servers_question *question,
+                                                weir_servers_plan *plan, weir_error *err);
+
 /* The least numbers of sites, by keys and by places with k of a key, with which losing `lost` of
  * them keeps the rate of false positives below `most`, where lost sites count as SEEN and `fpr` is
  * the rate while all are there (S_f of definition 3). Thread-safe. Fails with WEIR_ERR_RANGE. */

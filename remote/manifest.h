@@ -12,7 +12,7 @@
 
 #include "fleet.h"
 
-enum { MANIFEST_SLICES = 1024, MANIFEST_TAG = 8, MANIFEST_SPEC = 1024 };
+enum { MANIFEST_SLICES = 8192, MANIFEST_TAG = 8, MANIFEST_SPEC = 1024 };
 
 typedef struct {
     char spec[MANIFEST_SPEC]; /* with the memory of all slices together */

@@ -12,6 +12,10 @@
  * Slices     one for each site: two at one site would be lost together.
  * Choice     the most keys among what keeps fpr with sites lost and lets no more than
  *            `fnr` of the repeats pass; if nothing does, the fewest that pass.
+ * Servers    each node is gone a share p of the time, whatever the others do. Of a node with r
+ *            replicas no copy is there p^(r+1) of the time: so many of the repeats pass, as each
+ *            key is at one node. How many of N nodes are without a copy at once is binomial. A
+ *            replica that nobody waits for may lack LAG seconds when it takes over.
  */
 #include <math.h>
 #include <string.h>
@@ -22,6 +26,20 @@
 #include "weir_sites.h"
 
 #define K_MOST 24 /* places of a key that are tried */
+
+/* Of a slice. A server that moves 32M is busy for some tens of ms, which no cluster takes for a
+ * failure; more than 512M take seconds (docs/cluster.md). */
+#define SLICE_BYTES 33554432.0
+#define SLICE_BYTES_MOST 536870912.0
+#define SLICES_MOST 8192.0 /* of a filter: what a client keeps apart (remote/manifest.h) */
+#define KEY_BYTES 8.125    /* on the wire, there and back: a hash and a bit */
+#define REQUEST_BYTES 230  /* and of each command with its answer, */
+#define BATCH_KEYS 65536   /* of which a batch of so many keys needs one for each slice */
+#define LAG                                                                                        \
+    1.0 /* seconds: replicas say once a second how far they are, so that is the most which         \
+         * a server can be told to tolerate unnoticed */
+#define REPLICAS_MOST 4
+#define RARE 0.001 /* of the time: more nodes than `lost` may be without a copy */
 
 /* The share of places that are on at which the rule gives just fpr while `lost` sites are lost. */
 static double fill_for(double lost, double sites, unsigned k, unsigned x, double fpr) {
@@ -98,6 +116,58 @@ weir_status weir_plan_sites(const weir_sites_question *q, weir_sites_choice *acr
         return weir__fail(err, WEIR_ERR_RANGE, -1, "not one key fits; give more memory");
     across->best = down->k == 0 || is_better(across, down, q->fnr);
     down->best = !across->best;
+    return WEIR_OK;
+}
+
+/* As many slices for each node, as few as keep each below SLICE_BYTES, if a client can keep so many
+ * apart. */
+static void cut_memory(const weir_servers_question *q, weir_servers_plan *p) {
+    double a_node = ceil((double)q->memory / q->nodes / SLICE_BYTES);
+    double most = fmax(1, floor(SLICES_MOST / q->nodes));
+    p->slices = q->nodes * fmin(a_node, most);
+    p->slice_memory = floor((double)q->memory / p->slices);
+}
+
+/* The least number of N, each true with a chance of p, that is exceeded with a chance of RARE. */
+static double quantile(double n, double p) {
+    double chance = pow(1 - p, n), sum = chance, i = 0;
+    while (sum < 1 - RARE && i < n) {
+        chance *= (n - i) / (i + 1) * p / (1 - p);
+        sum += chance;
+        i++;
+    }
+    return i;
+}
+
+weir_status weir_plan_servers(const weir_servers_question *q, weir_servers_plan *p,
+                              weir_error *err) {
+    if (!(q->nodes >= 1) || !(q->gone >= 0 && q->gone < 1) || !(q->rate >= 0) ||
+        !(q->fpr > 0 && q->fpr < 1) || !(q->fnr > 0))
+        return weir__fail(err, WEIR_ERR_RANGE, -1,
+                          "at least one node, a chance below 1, and rates between 0 and 1");
+    memset(p, 0, sizeof *p);
+    cut_memory(q, p);
+    if (p->slice_memory > SLICE_BYTES_MOST)
+        return weir__fail(
+            err, WEIR_ERR_RANGE, -1,
+            "%.0f slices of %.0fM are too large to be moved; take more nodes, or less "
+            "memory",
+            p->slices, p->slice_memory / 1048576);
+    const weir_sites_question cut = {.sites = p->slices, .memory = q->memory, .fpr = q->fpr};
+    p->keys = by_keys(&cut).keys;
+    if (p->keys < 1)
+        return weir__fail(err, WEIR_ERR_RANGE, -1, "not one key fits; give more memory");
+    p->passes = q->gone;
+    while (p->passes > q->fnr && p->replicas < REPLICAS_MOST) {
+        p->passes *= q->gone;
+        p->replicas++;
+    }
+    p->lost = quantile(q->nodes, p->passes);
+    p->node_keys = q->rate / q->nodes;
+    p->node_bytes = p->node_keys * (KEY_BYTES + REQUEST_BYTES * p->slices / BATCH_KEYS);
+    p->forgotten = p->replicas > 0 ? LAG * p->node_keys : 0;
+    p->forgotten_part = fmin(1, p->forgotten / (p->keys / q->nodes));
+    p->wait = p->forgotten_part > q->fnr;
     return WEIR_OK;
 }
 

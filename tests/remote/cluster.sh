@@ -37,7 +37,9 @@ is local-filter-saves 30000 "$(grep -o '"local_seen":[0-9]*' err | cut -d: -f2)"
 run inspect "$at"; is inspect-exit 0 $rc
 is inspect-slices 3 "$(grep -c '^seen:{' out)"
 is inspect-masters 3 "$(sed -n 's/^seen:{[^ ]* *\([^ ]*\).*/\1/p' out | sort -u | wc -l)"
+is inspect-messages 1 "$(grep -c '^messages  *1.00 for a key that comes alone; .* 4.6e-05 a key$' out)"
 run inspect --json "$at"
+is inspect-messages-json '"messages_per_key":1' "$(grep -o '"messages_per_key":[0-9.]*' out)"
 is inspect-offered 80000 "$(grep -oE '"offered":[0-9]+' out | cut -d: -f2 | awk '{n += $1} END {print n}')"
 trouble_like inspect-nothing "inspect: there is no filter 'nothing' on the servers" inspect "$(cluster_url nothing)"
 

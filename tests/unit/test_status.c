@@ -268,7 +268,10 @@ static void sites(void **unused) {
     weir_cut cut;
     weir_sites_question question = {.sites = 0, .lost = 0, .memory = 1 << 20, .fpr = 0.01};
     weir_sites_choice across, down;
+    weir_servers_question servers = {.nodes = 0};
+    weir_servers_plan plan;
     double least[2];
+    GIVES(WEIR_ERR_RANGE, weir_plan_servers, &servers, &plan);
     GIVES(WEIR_ERR_RANGE, weir_filter_get_site, bloom, 0, &info);
     GIVES(WEIR_ERR_RANGE, weir_filter_set_site, bloom, 0, WEIR_SITE_LOST);
     GIVES(WEIR_ERR_UNSUPPORTED, weir_filter_get_traffic, bloom, &traffic);

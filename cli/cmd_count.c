@@ -47,7 +47,7 @@ enum {
 };
 
 #define G_QUESTIONS "Questions"
-#define G_OF "Of what"
+#define G_OF "Weights and groups"
 #define G_SKETCHES "Sketches"
 #define G_WINDOW "Window"
 #define G_STATE "State"

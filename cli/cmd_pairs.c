@@ -657,7 +657,8 @@ static int check_together(const pairs_settings *s, const pairs_words *w) {
 static int resolve_question(pairs_settings *s, int operands, char **argv) {
     int index;
     if (!operands)
-        return cli_error("what is asked? `self FILE`, `join A B` or `search SUMMARY RECORD`");
+        return cli_error(
+            "a question is missing: give `self FILE`, `join A B` or `search SUMMARY RECORD`");
     if (!opt_is_choice(argv[0], QUESTIONS, &index))
         return opt_complain("question", argv[0], QUESTIONS);
     s->question = (pairs_question)index;

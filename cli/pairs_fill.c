@@ -380,7 +380,7 @@ int pairs_fill(pairs_side *side, const pairs_settings *s, const char *const *fil
     if (summaries && keep) return cli_error("--exact and --list need the records, not a summary");
     if (summaries) return fill_from_summaries(side, s, files, file_count);
     if (!s->columns)
-        return cli_error("what is to be compared? name --columns, or a --text or --set");
+        return cli_error("nothing to compare is named: give --columns, --text or --set");
     return fill_from_records(side, s, files, file_count, number, keep);
 }
 

@@ -52,6 +52,7 @@ static const char *const advice[STREAM_CAUSES] = {
     [STREAM_CAUSE_TIME_NS] = ": --time-format unix-ns",
     [STREAM_CAUSE_TIME_ISO] = ": --time-format iso",
     [STREAM_CAUSE_TIME_CLF] = ": --time-format clf",
+    [STREAM_CAUSE_MANY_VALUES] = "; raise --values",
 };
 
 const char *cli_stream_words(stream_error *err) {

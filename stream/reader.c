@@ -312,6 +312,8 @@ static stream_cause cause_of(stream_reason reason, bool message) {
         return STREAM_CAUSE_TIME_ISO;
     case REASON_TIME_IS_CLF:
         return STREAM_CAUSE_TIME_CLF;
+    case REASON_MANY_VALUES:
+        return STREAM_CAUSE_MANY_VALUES;
     case REASON_TOO_LONG:
         return message ? STREAM_CAUSE_LONG_MESSAGE : STREAM_CAUSE_LONG;
     default:

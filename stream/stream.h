@@ -80,6 +80,7 @@ typedef enum {
     STREAM_CAUSE_TIME_NS,
     STREAM_CAUSE_TIME_ISO,
     STREAM_CAUSE_TIME_CLF,
+    STREAM_CAUSE_MANY_VALUES, /* a record has more items than options.width */
     STREAM_CAUSES
 } stream_cause;
 

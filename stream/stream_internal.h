@@ -64,7 +64,7 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_NO_FIELD, STREAM_MISSING, "the value has no field for the key")                       \
     X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
     X(REASON_EMPTY, STREAM_MISSING, "there is nothing in it to compare")                           \
-    X(REASON_MANY_VALUES, STREAM_BAD, "it holds more items than there are columns")                \
+    X(REASON_MANY_VALUES, STREAM_BAD, "its set has too many different items")                      \
     X(REASON_BAD_TIME, STREAM_BAD, "the time is not of the format that was given")                 \
     X(REASON_TIME_IS_UNIX, STREAM_BAD, "the time looks like seconds")                              \
     X(REASON_TIME_IS_MS, STREAM_BAD, "the time looks like milliseconds")                           \

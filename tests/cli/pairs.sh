@@ -257,9 +257,9 @@ TMPDIR=$PWD/nowhere trouble_like tmp "pairs: cannot make a temporary file in '*n
 run pairs self "${c[@]}" -s 4 --plot f.svg t.csv; is plot-code 0 $rc; is plot '<svg' "$(grep -o '<svg' f.svg | head -1)"
 
 # bad input
-trouble no-question "pairs: what is asked? \`self FILE\`, \`join A B\` or \`search SUMMARY RECORD\`" pairs
+trouble no-question "pairs: a question is missing: give \`self FILE\`, \`join A B\` or \`search SUMMARY RECORD\`" pairs
 trouble_like question "pairs: unknown question 'slef'*'self'*" pairs slef t.csv
-trouble_like no-columns "pairs: what is to be compared?*" pairs self t.csv
+trouble no-columns "pairs: nothing to compare is named: give --columns, --text or --set" pairs self t.csv
 trouble_like lines-columns "pairs: --columns goes with --format csv*" pairs self -c 1,2 t.csv
 trouble_like both "pairs: --columns, --text and --set exclude*" pairs self "${c[@]}" --text a t.csv
 trouble threshold "pairs: --threshold cannot be 7; a record has 6 values" pairs self "${c[@]}" -s 7 t.csv
@@ -282,7 +282,7 @@ trouble_like shingle "pairs: --shingle cannot be '3x'*" pairs self --text . --sh
 trouble_like round-bad "pairs: --round 'zzz=5' names no column*" pairs self "${c[@]}" --round zzz=5 t.csv
 trouble_like round-step "pairs: --round 'a=-1' has no step*" pairs self "${c[@]}" --round a=-1 t.csv
 trouble_like set-values "pairs: --set needs --values*" pairs self --set . s.txt
-trouble_like set-large "pairs: record 1 of 's.txt'*more items*" pairs self --set . --values 2 s.txt
+trouble_like set-large "pairs: record 1 of 's.txt'*its set has too many different items; raise --values" pairs self --set . --values 2 s.txt
 run pairs self --set . --values 2 -s 1 --on-bad drop --json s.txt; is set-large-drop-code 2 $rc
 : >empty; trouble_like empty "pairs: 'empty' has no records*" pairs self --text . empty
 echo one >one; trouble_like one "pairs: 'one' has one record*" pairs self --text . one

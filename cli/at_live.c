@@ -51,17 +51,36 @@ static int refuse(const at_settings *at) {
     return EXIT_DONE;
 }
 
-/* The spec with the rule of --on-lost, unless it has one. */
+/* Add the rule to a spec whose kind has one, unless it says. */
+static bool add_rule(char spec[SPEC_SIZE], const char *rule) {
+    char kind[64], there[16];
+    size_t used = strlen(spec);
+    snprintf(kind, sizeof kind, "%.*s", (int)strcspn(spec, ":"), spec);
+    if (!weir_spec_option(kind, "on-lost") || weir_spec_get(spec, "on-lost", there, sizeof there))
+        return true;
+    int more = snprintf(spec + used, SPEC_SIZE - used, "%con-lost=%s",
+                        strchr(spec, ':') ? ',' : ':', rule);
+    return more > 0 && used + (size_t)more < SPEC_SIZE;
+}
+
+/* The spec with the rule of --on-lost, and so a root that is in slices itself. */
 static bool with_rule(char out[SPEC_SIZE], const char *spec, weir_remote_on_lost rule) {
     static const char *const names[] = {"new", "seen", "wait", "stop"};
-    char there[16];
-    int length;
-    if (rule == WEIR_REMOTE_NEW || weir_spec_get(spec, "on-lost", there, sizeof there))
-        length = snprintf(out, SPEC_SIZE, "%s", spec);
-    else
-        length = snprintf(out, SPEC_SIZE, "%s%con-lost=%s", spec, strchr(spec, ':') ? ',' : ':',
-                          names[rule]);
-    return length > 0 && length < SPEC_SIZE;
+    char root[SPEC_SIZE];
+    if ((size_t)snprintf(out, SPEC_SIZE, "%s", spec) >= SPEC_SIZE) return false;
+    if (rule == WEIR_REMOTE_NEW) return true;
+    if (weir_spec_take(out, "root", root, sizeof root)) {
+        size_t length = strlen(root);
+        if (length < 2 || root[length - 1] != ')') return false;
+        root[length - 1] = 0;
+        memmove(root, root + 1, length - 1);
+        size_t used = strlen(out);
+        if (!add_rule(root, names[rule])) return false;
+        int more = snprintf(out + used, SPEC_SIZE - used, "%croot=(%s)",
+                            strchr(out, ':') ? ',' : ':', root);
+        if (more < 0 || used + (size_t)more >= SPEC_SIZE) return false;
+    }
+    return add_rule(out, names[rule]);
 }
 
 /* What each server counted (INFO), Jain's index of their commands and the largest share. */

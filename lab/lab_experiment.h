@@ -191,7 +191,8 @@ extern const lab_experiment lab_exp_stable[], lab_exp_reservoir[], lab_exp_impor
     lab_exp_count[], lab_exp_pairs[], lab_exp_pairs_rivals[], lab_exp_pairs_texts[],
     lab_exp_slices[], lab_exp_windows[], lab_exp_trees[], lab_exp_ours[];
 #ifdef HAVE_REMOTE
-extern const lab_experiment lab_exp_live[], lab_exp_live_trees[], lab_exp_live_faults[];
+extern const lab_experiment lab_exp_live[], lab_exp_live_trees[], lab_exp_live_faults[],
+    lab_exp_live_designs[];
 #endif
 
 /* All experiments, in the order of the report; NULL past the last. */

@@ -9,7 +9,7 @@ static const lab_experiment *const all[] = {
     lab_exp_windows,     lab_exp_trees,
 #ifdef HAVE_REMOTE
     lab_exp_live,        lab_exp_live_trees,
-    lab_exp_live_faults,
+    lab_exp_live_faults, lab_exp_live_designs,
 #endif
     lab_exp_ours,        NULL,
 };

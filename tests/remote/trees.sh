@@ -73,6 +73,8 @@ sort -nu out >sorted; seq 300 >want; same killed-loses-nothing sorted want
 like_line killed-lost "T..:..:..\....Z slice 0 of 'killed' is lost: " err
 like_line killed-empty "T..:..:..\....Z slice 0 of 'killed' was gone and begins again empty" err
 run dedup --at "$at/stops" --filter 'tree:memory=1M' --on-lost stop few; is stop-begins 0 $rc
+run dedup --at "$at/ruled" --filter 'tree:root=(vertical:slices=2,of=(bloom:layout=classic)),of=(bloom:layout=classic),memory=64K' --on-lost seen few
+is rule-in-root 2 "$("$WEIR" inspect "$at/ruled" | grep -o 'on-lost=seen' | wc -l)"
 like_line rule-in-spec 'on-lost=stop' <("$WEIR" inspect "$at/stops")
 
 # what cannot be, one line each

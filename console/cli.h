@@ -33,8 +33,12 @@ int cli_stream_error(stream_error *err);
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_be_quiet(void);
 
-/* Flush standard output and complain if that fails: for commands that print
- * their answer. Returns EXIT_DONE or EXIT_TROUBLE. */
+/* The reader of the output has gone: end as a filter does that SIGPIPE kills. Returns only where
+ * the signal is blocked: the exit status. */
+int cli_reader_left(void);
+
+/* Flush standard output and complain if that fails, or end if its reader has gone: for commands
+ * that print their answer. Returns EXIT_DONE or EXIT_TROUBLE. */
 int cli_finish_stdout(void);
 
 /* A file that is opened must not become standard output because the caller had

@@ -1,6 +1,7 @@
 /* messages.c - how a program of weir speaks: errors, warnings, and the end of standard output. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,9 +76,15 @@ void cli_warn(const char *format, ...) {
     say(text);
 }
 
+int cli_reader_left(void) {
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    return 128 + SIGPIPE;
+}
+
 int cli_finish_stdout(void) {
     if (!fflush(stdout) && !ferror(stdout)) return EXIT_DONE;
-    if (errno == EPIPE) return EXIT_DONE; /* the reader has had enough */
+    if (errno == EPIPE) return cli_reader_left();
     return cli_error("cannot write to standard output: %s", strerror(errno));
 }
 

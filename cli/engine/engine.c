@@ -287,8 +287,5 @@ void engine_release(engine *e) {
 int engine_exit(engine_outcome how) {
     if (how == ENGINE_TROUBLE) return EXIT_TROUBLE;
     if (how == ENGINE_STOPPED) return 128 + stopping_signal;
-    if (how != ENGINE_CLOSED) return EXIT_DONE;
-    signal(SIGPIPE, SIG_DFL);
-    raise(SIGPIPE);
-    return 128 + SIGPIPE;
+    return how == ENGINE_CLOSED ? cli_reader_left() : EXIT_DONE;
 }

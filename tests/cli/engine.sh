@@ -102,11 +102,12 @@ for w in uniq unique sort; do
 done
 run help sketches; is help-sketches 1 "$(grep -c '^ *countmin$' out)"
 
-# --- dedup and count end alike when the reader leaves
-seq 1 300000 >many
-for c in dedup count; do
-  (sleep 0.2; "$WEIR" $c many 2>err; echo $? >code) | true
+# --- all commands end alike when the reader leaves
+seq 1 300000 >many; head -1000 many >some
+for c in 'dedup many' 'count many' 'dedup --emit counts some' 'pairs self --text . some' 'inspect g.weir' 'help dedup'; do
+  # shellcheck disable=SC2086
+  (sleep 0.2; "$WEIR" $c 2>err; echo $? >code) | true
   while [[ ! -s code ]]; do sleep 0.1; done
-  is "reader-leaves-$c" 141 "$(cat code)"; rm -f code
+  is "reader-leaves: $c" 141 "$(cat code)"; rm -f code
 done
 finish

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 
-from server import Raw, Server, check, equal, finish, wait_for
+from server import Raw, Server, check, digest, equal, finish, wait_for
 
 MOST = 20e-3  # seconds
 ATTEMPTS = 5
@@ -76,7 +76,7 @@ one, other = Raw(server, 2), Raw(server, 2)
 def begin(command):
     """Sent, and under way: some keys of it are in."""
     other("FLUSHALL")
-    other("WEIR.CREATE", "f", "recent:memory=4M")
+    other("WEIR.CREATE", "f", "reservoir:memory=16M")  # which takes its time
     one.socket.sendall(packed(*command))
     check("a large batch is under way", wait_for(lambda: 0 < offered() < 4_000_000), offered())
 
@@ -111,5 +111,14 @@ begin(add)
 one.socket.close()
 one.file.close()
 check("the client goes: its keys are added", wait_for(lambda: offered() == 4_000_000))
-check("the server lives", server.alive(), server.tail())
+server.follow()
+one = Raw(server, 2)
+begin(add)
+other("FAILOVER")
+check("FAILOVER", wait_for(lambda: server.replica.client().info("replication")["role"] == "master"))
+check("and the old primary follows", wait_for(lambda: server.client().info("replication").get("master_link_status") == "up"))
+added = offered()
+check("a part was added, and is on both", 0 < added < 4_000_000 and
+      digest(server.client(), "f") == digest(server.replica.client(), "f"), added)
+check("the servers live", server.alive() and server.replica.alive(), server.tail())
 finish()

@@ -101,6 +101,23 @@ static weir_status check_shape(const weir_live *live, weir_error *err) {
     return WEIR_OK;
 }
 
+/* Before anything is written: what places take on the servers is not what they would take here. */
+static weir_status check_memory(const weir_live *live, weir_error *err) {
+    weir_filter_info info;
+    weir_status status = WEIR_OK;
+    uint64_t bytes, all = 0;
+    weir_filter_get_info(live->filter, &info);
+    for (size_t i = 0; i < live->count && status == WEIR_OK; i++) {
+        if (!live->sites[i].has_places) continue;
+        status = live_places_fit(&live->sites[i], &bytes, err);
+        all += bytes;
+    }
+    if (status == WEIR_OK && all > 2 * info.memory)
+        live_say(live, "the timers of '%s' take up to %lluM on the servers, 8 bytes each",
+                 live->name, (unsigned long long)(all >> 20) + 1);
+    return status;
+}
+
 static weir_status make_filter(weir_live *live, const char *spec, weir_error *err) {
     weir_status status = weir_filter_new(&live->filter, spec, err);
     if (status == WEIR_OK && live->filter && weir_filter_sites(live->filter))
@@ -157,6 +174,7 @@ static weir_status join_or_make(weir_live *live, const char *spec, weir_error *e
         return wire_fail(err, WEIR_ERR_RANGE, "there is no filter '%s' on the servers", live->name);
     status = make_filter(live, spec, err);
     if (status == WEIR_OK) status = check_shape(live, err);
+    if (status == WEIR_OK) status = check_memory(live, err);
     return status == WEIR_OK ? write_manifest(live, err) : status;
 }
 

@@ -36,6 +36,13 @@ static clock_of clock_at(const weir__site *site) {
     return c;
 }
 
+/* Places from one number to before another. */
+static uint64_t between(const weir__site *site, uint64_t from, uint64_t to) {
+    const weir__places *places = site->filter->class->places;
+    if (!places->below) return to - from;
+    return places->below(site->filter, to) - places->below(site->filter, from);
+}
+
 static void compose(const live_site *s, live_command *c, const uint64_t *places, size_t count,
                     bool setting) {
     clock_of clock = clock_at(s->site);
@@ -44,7 +51,7 @@ static void compose(const live_site *s, live_command *c, const uint64_t *places,
     live_word(c, setting ? "INCRBY" : "GET"), live_word(c, "i64"), live_word(c, "64");
     if (setting) live_word(c, "1");
     for (size_t i = 0; i < count; i++) {
-        uint64_t at = places[i] - s->site->first;
+        uint64_t at = between(s->site, s->site->first, places[i]);
         live_word(c, setting ? "SET" : "GET");
         live_word(c, clock.timed ? "i64" : "u1");
         live_number(c, (int64_t)(LIVE_HEADER_BITS + at * (clock.timed ? 64 : 1)));
@@ -142,8 +149,19 @@ static void places_announce(weir__site *site, const uint64_t *places, size_t cou
 /* --- described, put, placed ----------------------------------------------------------------- */
 
 static uint64_t bits_of(const live_site *s) {
-    uint64_t places = s->site->end - s->site->first;
+    uint64_t places = between(s->site, s->site->first, s->site->end);
     return LIVE_HEADER_BITS + places * (s->site->filter->class->places->instants ? 64 : 1);
+}
+
+weir_status live_places_fit(const live_site *s, uint64_t *bytes, weir_error *err) {
+    enum { STRING_MOST = 512 << 20 };
+    bool timed = s->site->filter->class->places->instants != NULL;
+    *bytes = bits_of(s) / 8;
+    if (*bytes <= STRING_MOST) return WEIR_OK;
+    return wire_fail(err, WEIR_ERR_RANGE,
+                     "a slice of places would take %lluM on its server%s, and a string has at most "
+                     "512M: take more slices, or less memory",
+                     (unsigned long long)(*bytes >> 20), timed ? ", where a timer is 8 bytes" : "");
 }
 
 /* Of bits, how many are on; of instants nobody but the filter knows which count. -1: no answer. */
@@ -244,16 +262,9 @@ weir_status live_places_place(live_site *s, weir_error *err) {
                                          .announce = places_announce,
                                          .describe = places_describe,
                                          .put = places_put};
-    enum { STRING_MOST = 512 << 20 };
     uint8_t header[LIVE_HEADER_BITS / 8] = {0};
     live_command c;
     bool doubtful;
-    if (bits_of(s) / 8 > STRING_MOST)
-        return wire_fail(
-            err, WEIR_ERR_RANGE,
-            "a slice of places of %llu bytes is more than a string may have (512M): take "
-            "more slices, or less memory",
-            (unsigned long long)(bits_of(s) / 8));
     write_number(header, live_draw(s->live));
     live_begin(&c, "SET", s->key);
     live_bytes(&c, header, sizeof header);

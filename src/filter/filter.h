@@ -83,6 +83,8 @@ typedef struct {
     /* The instants from which on a place that is switched on is on, and which one that is switched
      * on now would be given; NULL where there is no time. They rise with time. */
     void (*instants)(const weir_filter *filter, uint64_t *oldest, uint64_t *newest);
+    /* How many of the numbers below this one are places, where not all are; else NULL. */
+    uint64_t (*below)(const weir_filter *filter, uint64_t number);
 } weir__places;
 
 /* A filter that is spread over sites: what can be asked of it as a whole. */

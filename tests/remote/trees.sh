@@ -86,5 +86,8 @@ trouble leaves-of-none "dedup: --leaves goes with --filter tree" dedup --at "$at
 trouble leaf-here "dedup: --leaf goes with --at URL" dedup --leaf 1 few
 trouble_like down-to-leaves "dedup: down=1 asks leaves, and those of other processes cannot be reached*" dedup --at "$at/no" --filter tree:down=1 few
 trouble_like other-tree "dedup: 'redis://*stops' holds a filter with levels=2, not 3*" dedup --at "$at/stops" --filter tree:levels=3 few
+trouble_like timers-too-large "dedup: a slice of places would take *M on its server, where a timer is 8 bytes, and a string has at most 512M: take more slices, or less memory" dedup --at "$at/no" --filter 'vertical:of=(window:length=1h,layout=classic)' --memory 1G few
+run dedup --at "$at/timed" --filter 'vertical:slices=3,of=(window:length=1h,layout=classic),memory=1M' few
+is timers-take "weir: dedup: the timers of 'timed' take up to 16M on the servers, 8 bytes each" "$(head -1 err)"
 is nothing-made 0 "$(redis-cli -p "$port" keys 'no:*' | grep -c .)"
 finish

@@ -643,6 +643,13 @@ static void places_instants(const weir_filter *base, uint64_t *oldest, uint64_t 
     *newest = at > since ? at - since : 0;
 }
 
+/* Cells are numbered by their first bits. */
+static uint64_t places_below(const weir_filter *base, uint64_t number) {
+    const weir__window *f = (const weir__window *)base;
+    uint64_t in_word = (number % 64 + f->width - 1) / f->width;
+    return number / 64 * f->a_word + (in_word < f->a_word ? in_word : f->a_word);
+}
+
 const weir__places weir__window_places = {.shape = places_shape,
                                           .find = places_find,
                                           .advance = places_advance,
@@ -652,4 +659,5 @@ const weir__places weir__window_places = {.shape = places_shape,
                                           .switch_off = places_switch_off,
                                           .share_on = places_share_on,
                                           .once = true,
-                                          .instants = places_instants};
+                                          .instants = places_instants,
+                                          .below = places_below};

@@ -88,6 +88,18 @@ with open(work + "/state", "rb") as f:
     import_bytes("cli", f.read(), 1000)
 equal("a state of weir dedup", command("WEIR.TEST", "cli", "a", "c"), [0, 1])
 
+for i, monday in enumerate(["monday", "tuesday"]):  # and a file that the command line wrote, byte for byte
+    command("WEIR.CREATE", monday, "bloom:memory=16K,seed=3")
+    command("WEIR.ADD", monday, *range(i * 50, i * 50 + 100))
+    with open(work + "/" + monday, "wb") as f:
+        f.write(export(monday, 1 << 20))
+subprocess.run([WEIR, "merge", "-o", work + "/both", work + "/monday", work + "/tuesday"], check=True, capture_output=True)
+with open(work + "/both", "rb") as f:
+    both = f.read()
+import_bytes("both", both, 5000)
+equal("a snapshot of weir merge: out again, byte for byte", export("both", 5000), both)
+equal("and it knows both", sum(command("WEIR.TEST", "both", *range(150))), 0)
+
 # --- an import that is under way
 whole = export("k0", 1 << 26)
 equal("first chunk", command("WEIR.IMPORT", "part", 0, whole[:100]), 100)

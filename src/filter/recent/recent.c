@@ -93,12 +93,18 @@ const recent_way weir__recent_ways[POLICIES] = {
 
 /* A window of so many records never has more keys than that: with a line for each no fine line
  * overflows, and more would only have to be swept. */
-static void plan_window(recent_filter *f, double eps) {
+static weir_status plan_window(recent_filter *f, double eps, weir_error *err) {
     const weir__value *window = &f->base.values[RECENT_WINDOW];
     bool renew = weir__opt_whole(&f->base, RECENT_RENEW) == 1;
     uint64_t enough = window->whole < f->lines ? window->whole + 16 : f->lines;
     if (!window->is_time && f->lines > enough) f->lines = enough;
     weir__window_plan(&f->window, f->lines, eps, window->whole, window->is_time, renew);
+    f->window.empty = weir__alloc(&f->base.allocator, WINDOW_RUN_WORDS * sizeof *f->window.empty);
+    return f->window.empty ? WEIR_OK : weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
+}
+
+static void destroy(weir_filter *base) {
+    weir__free(&base->allocator, ((recent_filter *)base)->window.empty);
 }
 
 /* Lines for so much memory. A table that doubles until it has them all begins with as many, halved
@@ -122,7 +128,8 @@ static weir_status create(weir_filter *base, weir_error *err) {
         return weir__opt_fail(base, RECENT_RENEW, err,
                               "'renew' is about a window; give 'window' too");
     plan_lines(f, weir__opt_whole(base, WEIR__OPT_MEMORY));
-    if (f->base.windowed) plan_window(f, eps);
+    weir_status status = f->base.windowed ? plan_window(f, eps, err) : WEIR_OK;
+    if (status != WEIR_OK) return status;
     f->watched = f->lines < WATCHED ? f->lines : WATCHED;
     unsigned __int128 beyond = (unsigned __int128)f->watched << 64;
     f->watched_last = (uint64_t)((beyond - 1) / f->lines);
@@ -578,6 +585,7 @@ const weir__filter_class weir__recent_class = {
     .info = weir__recent_info,
     .details = weir__recent_details,
     .merge = weir__recent_merge,
+    .destroy = destroy,
     .check = weir__recent_check,
     .expect = weir__recent_expect,
 };

@@ -88,6 +88,7 @@ void weir__recent_info(const weir_filter *base, weir_filter_info *info) {
         info->fill = (double)f->state.window.held / ((double)f->lines * form->groups * form->slots);
         info->fpr_now = weir__window_fpr(&f->window, &f->state.window);
         info->overfull = f->state.window.forgotten > 0;
+        info->memory += WINDOW_RUN_WORDS * sizeof *f->window.empty;
         return;
     }
     info->room = places(f);

@@ -32,9 +32,9 @@ typedef struct {
 
     /* Runs of lines that were swept and had nothing in them: the next sweep leaves them out. A bit
      * that is not set says nothing, so those of a filter that was loaded may begin as 0. */
-    unsigned run;   /* a bit stands for 2^run lines */
-    uint64_t clean; /* lines right before the next one to be swept that have nothing in them */
-    uint64_t empty[WINDOW_RUN_WORDS];
+    unsigned run;    /* a bit stands for 2^run lines */
+    uint64_t clean;  /* lines right before the next one to be swept that have nothing in them */
+    uint64_t *empty; /* WINDOW_RUN_WORDS words, of the filter */
 } window_plan;
 
 enum { WINDOW_NO_TIME, WINDOW_FINE, WINDOW_COARSE }; /* values of window_state.form */

@@ -73,24 +73,28 @@ FOR_AVX2 static inline __m256i read_fields(const uint8_t *line, const clock_form
     return _mm256_and_si256(bytes, _mm256_set1_epi32((1 << form->width) - 1));
 }
 
-/* The places of the 1s among the gaps, from the first bit of these on. Eight are written at a time,
- * since how many there are is hard to guess; what is too much is written over, or never looked at.
- */
-FOR_AVX2 static inline void read_ends(const uint8_t *line, const clock_form *form, unsigned end,
-                                      uint8_t *places) {
-    uint8_t base = (uint8_t)-form->gaps;
-    for (unsigned k = 0; 64 * k < end; k++, base = (uint8_t)(base + 64)) {
-        uint64_t ones = get_word(line, k) & places_in(k, form->gaps, end);
-        unsigned count = (unsigned)__builtin_popcountll(ones);
-        for (unsigned i = 0; i < count; i += 8)
-#pragma GCC unroll 8
-            for (unsigned j = 0; j < 8; j++, ones = _blsr_u64(ones)) {
-                unsigned place = base + (unsigned)_tzcnt_u64(ones);
-                __asm__("" : "+r"(place)); /* gathered in a register they take twice as long */
-                places[i + j] = (uint8_t)place;
-            }
-        places += count;
+/* The places of n 1s of a word. */
+FOR_AVX2 static inline void list_ones(uint64_t ones, unsigned n, uint8_t *places) {
+    for (unsigned i = 0; i < n; i++, ones = _blsr_u64(ones)) {
+        unsigned place = (unsigned)_tzcnt_u64(ones);
+        __asm__("" : "+r"(place)); /* gathered in a register they take twice as long */
+        places[i] = (uint8_t)place;
     }
+}
+
+/* The places of the n 1s among the gaps, from the first bit of these on. Mostly all are among
+ * those that one load reaches. */
+FOR_AVX2 static inline void read_ends(const uint8_t *line, const clock_form *form, unsigned n,
+                                      uint8_t *places) {
+    unsigned gaps = form->gaps, end = LINE_BITS - n * form->width, i = 0;
+    uint64_t first = load64(line + gaps / 8) >> gaps % 8 & low_mask(end - gaps);
+    if ((unsigned)__builtin_popcountll(first) == n) {
+        list_ones(first, n, places);
+        return;
+    }
+    for (unsigned k = 0; 64 * k < end; k++)
+        for (uint64_t ones = get_word(line, k) & places_in(k, gaps, end); ones; ones &= ones - 1)
+            places[i++] = (uint8_t)(64 * k + (unsigned)__builtin_ctzll(ones) - gaps);
 }
 
 /* Whether a line has as many keys as is usual: as many 1s among its gaps then. */
@@ -106,10 +110,10 @@ FOR_AVX2 static inline void read_lanes(const uint8_t *line, const clock_form *fo
                                        lane_keys *keys) {
     const __m128i gap_bits = _mm_cvtsi32_si128((int)form->gap_bits);
     __m256i before = _mm256_setzero_si256();
-    uint8_t places[LANES_MOST + 16] = {0};
+    uint8_t places[LANES_MOST + 8] = {0};
     int32_t *key = lanes_of(keys);
     unsigned v = 0;
-    read_ends(line, form, LINE_BITS - n * form->width, places);
+    read_ends(line, form, n, places);
     keys->n = n;
     keys->gone = 0;
     keys->marks = 0;
@@ -265,13 +269,28 @@ FOR_AVX2 static inline void pack_pairs(uint8_t *line, const uint64_t *pairs, uns
     }
 }
 
+/* The same where two pairs take whole bytes, two at a time. */
+FOR_AVX2 static inline void pack_fours(uint8_t *line, const uint64_t *pairs, unsigned count,
+                                       unsigned bits) {
+    const __m128i up = _mm_cvtsi32_si128((int)bits), down = _mm_cvtsi32_si128(64 - (int)bits);
+    unsigned fours = (count + 1) / 2;
+    uint8_t *at = line + LINE_BYTES - fours * (bits / 4);
+    for (unsigned i = fours; i-- > 0; at += bits / 4) {
+        __m128i two = _mm_loadu_si128((const __m128i *)(const void *)(pairs + 2 * i));
+        __m128i low = _mm_or_si128(_mm_unpackhi_epi64(two, two), _mm_sll_epi64(two, up));
+        __m128i both = _mm_unpacklo_epi64(low, _mm_srl_epi64(two, down));
+        _mm_storeu_si128((__m128i *)(void *)at, both);
+    }
+}
+
 FOR_AVX2 static inline void write_lanes(uint8_t *line, lane_keys *keys, const clock_form *form) {
     int32_t places[LANES_MOST];
     uint64_t pairs[LANES_MOST / 2];
     unsigned gaps = form->gaps;
-    uint64_t words[9] = {0};
+    uint64_t words[10] = {0};
     spell_lanes(keys, form, places, pairs);
-    pack_pairs((uint8_t *)words, pairs, (keys->n + 1) / 2, 2 * form->width);
+    if (form->width % 2) pack_pairs((uint8_t *)words, pairs, (keys->n + 1) / 2, 2 * form->width);
+    else pack_fours((uint8_t *)words, pairs, (keys->n + 1) / 2, 2 * form->width);
     words[0] |= (get_word(line, 0) & low_mask(gaps - SECTOR_BITS)) | (uint64_t)keys->hand
                                                                          << (gaps - SECTOR_BITS);
     for (unsigned w = 0; 64 * w < keys->zeros + keys->n; w++) {

@@ -148,7 +148,8 @@ static double clock_keys_held(const clock_form *form, double values) {
 static void fill_clock_lanes(clock_form *form, double values) {
     double end = form->gaps + ldexp(values, -(int)form->gap_bits) + form->most; /* of the gaps */
     form->in_lanes = form->width <= CLOCK_LANE_MAX && 2 * values < 0x1p32 && end < 256 &&
-                     form->most <= 16 * CLOCK_LANES && (form->most + 1) * form->width <= LINE_BITS;
+                     form->most <= 16 * CLOCK_LANES &&
+                     (form->most + 3) / 4 * 4 * form->width <= LINE_BITS;
     for (unsigned i = 0; i < 16 * CLOCK_LANES; i++) {
         unsigned at = place_in_body(i, form->width), last = place_in_body(i | 3, form->width);
         unsigned first = least(last / 8, LINE_BYTES - 16);

@@ -272,6 +272,7 @@ weir_status fleet_command(fleet *f, const char *key, size_t count, const char *c
     int64_t until = wire_now() + patience_ms;
     bool asking = false, pause = false;
     *reply = NULL;
+    f->late = false;
     for (int redirections = 0;;) {
         wire_outcome how = WIRE_LOST;
         if (node) how = fleet_connect(f, node, err);
@@ -295,7 +296,8 @@ weir_status fleet_command(fleet *f, const char *key, size_t count, const char *c
             *reply = NULL;
         }
         if (!pause) continue;
-        if (wire_now() >= until) return WEIR_ERR_IO;
+        f->late = wire_now() >= until;
+        if (f->late) return WEIR_ERR_IO;
         if (!wire_pause(f->access, wire_backoff_next(&backoff))) return WEIR_ERR_IO;
         redirections = 0;
         asking = false;

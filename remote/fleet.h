@@ -33,6 +33,7 @@ typedef struct {
     int64_t refreshed;           /* wire_now() of the last attempt */
     uint64_t refreshes;
     uint64_t changes; /* of the map: slots that have gone to another node, or maps with such */
+    bool late;        /* the last fleet_command() ended as its patience did */
     weir_error why;   /* of the last failure */
 } fleet;
 

@@ -479,9 +479,8 @@ void places_lost(flight *f, const request *q) {
 
 static weir_status ask_slice(weir_remote *r, const slice *s, size_t count, const char *const *words,
                              const size_t *lengths, wire_reply **reply, weir_error *err) {
-    enum { PATIENCE_MS = 10000 };
     weir_status status =
-        fleet_command(r->fleet, s->key, count, words, lengths, PATIENCE_MS, reply, err);
+        fleet_command(r->fleet, s->key, count, words, lengths, r->opening_ms, reply, err);
     if (status != WEIR_OK || (*reply)->type != WIRE_ERROR) return status;
     fleet_node *node = fleet_at(r->fleet, s->slot);
     wire_explain(node ? wire_server(node->wire) : "cluster", *reply, err);

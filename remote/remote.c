@@ -70,6 +70,7 @@ weir_status weir_remote_open(weir_remote **out, const char *url, const weir_remo
     weir_remote *r = *out = calloc(1, sizeof *r);
     if (!r) return wire_no_memory(err);
     r->options = *options;
+    r->opening_ms = PATIENCE_MS;
     if (!r->options.connect_ms) r->options.connect_ms = CONNECT_MS;
     if (!r->options.lost_ms) r->options.lost_ms = LOST_MS;
     if (!r->options.replicas_ms) r->options.replicas_ms = REPLICAS_MS;
@@ -207,7 +208,7 @@ static weir_status call(weir_remote *r, const slice *s, size_t count, const char
     size_t lengths[8];
     for (size_t i = 0; i < count; i++) lengths[i] = strlen(words[i]);
     weir_status status =
-        fleet_command(r->fleet, s->key, count, words, lengths, PATIENCE_MS, reply, err);
+        fleet_command(r->fleet, s->key, count, words, lengths, r->opening_ms, reply, err);
     if (status == WEIR_OK && (*reply)->type == WIRE_ERROR) {
         fleet_node *node = fleet_at(r->fleet, s->slot);
         wire_explain(node ? wire_server(node->wire) : "cluster", *reply, err);
@@ -346,12 +347,39 @@ void remote_look_at_masters(weir_remote *r) {
     r->said_most = matters ? p.most : 0;
 }
 
+static bool stopped(const weir_remote *r) {
+    return r->options.stop && r->options.stop(r->options.context);
+}
+
+/* A slice of a filter that is there may be lost already when a producer comes: on_lost decides.
+ * What it then says of its epoch is taken as it is. Others at the same server are not waited for.
+ */
+static weir_status open_or_lose(weir_remote *r, size_t i, weir_error *err) {
+    slice *s = &r->slices[i];
+    weir_remote_on_lost rule = r->options.on_lost;
+    weir_status status = open_slice(r, i, err);
+    if (!r->found || rule == WEIR_REMOTE_STOP) return status;
+    while (status == WEIR_ERR_IO && r->fleet->late && rule == WEIR_REMOTE_WAIT && !stopped(r))
+        status = open_slice(r, i, err);
+    if (status != WEIR_ERR_IO || !r->fleet->late || rule == WEIR_REMOTE_WAIT) return status;
+    s->lost = s->unopened = true;
+    s->epoch = 0;
+    s->since = wire_now();
+    r->opening_ms = 0;
+    remote_say(r, "slice %zu of '%s' is lost, its keys are called %s until it is back: %.200s", i,
+               r->name, rule == WEIR_REMOTE_SEEN ? "seen" : "new", err ? err->message : "");
+    return WEIR_OK;
+}
+
 weir_status weir_remote_begin(weir_remote *r, const char *spec, size_t slices, weir_error *err) {
     weir_status status =
         r->found ? make_twin(r, r->plan.spec, r->plan.slices, err) : plan_new(r, spec, slices, err);
     if (status == WEIR_OK && r->options.local_memory) status = make_leaf(r, err);
     if (status == WEIR_OK) status = name_slices(r, err);
-    for (size_t i = 0; i < r->plan.slices && status == WEIR_OK; i++) status = open_slice(r, i, err);
+    if (r->options.lost_ms < r->opening_ms) r->opening_ms = r->options.lost_ms;
+    for (size_t i = 0; i < r->plan.slices && status == WEIR_OK; i++)
+        status = open_or_lose(r, i, err);
+    r->opening_ms = PATIENCE_MS;
     r->found = status == WEIR_OK;
     if (r->found) remote_look_at_masters(r);
     return status;

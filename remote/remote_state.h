@@ -24,6 +24,7 @@ typedef struct {
     uint64_t sent;    /* keys of ours that it judged */
     bool missing;     /* to be made before it is used */
     bool lost;
+    bool unopened;    /* it gave no answer yet: its epoch is not known */
     bool hollow;      /* it has lost what it held, or some of it, since this object knows it */
     int64_t since;    /* wire_now() of the first failure after the last answer; 0: all is well */
     int64_t probe_at; /* when a lost one is tried again */
@@ -87,7 +88,8 @@ struct weir_remote {
     fleet *fleet;
     manifest plan;
     bool found;
-    bool waited; /* for another producer that may be making the slices */
+    bool waited;        /* for another producer that may be making the slices */
+    int64_t opening_ms; /* patience with a slice that is opened */
     char slice_spec[MANIFEST_SPEC];
     weir_filter *twin, *leaf;
     uint64_t seed;

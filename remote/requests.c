@@ -344,6 +344,7 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
                          q->slice, r->name);
     if (!s->missing) {
         s->missing = s->hollow = true;
+        s->unopened = false;
         s->epoch = s->epoch * UINT64_C(6364136223846793005) + (uint64_t)wire_now() + r->numbers;
         s->offered = 0;
         r->stats.emptied++;
@@ -361,6 +362,10 @@ static void adopt_epoch(weir_remote *r, const request *q, uint64_t epoch) {
     slice *s = &r->slices[q->slice];
     if (epoch == s->epoch) return;
     s->epoch = epoch;
+    if (s->unopened) {
+        s->unopened = false;
+        return;
+    }
     s->hollow = true;
     s->offered = 0;
     r->stats.emptied++;

@@ -40,7 +40,7 @@ spec=recent' >/dev/null; trouble_like later-version "dedup: the key 'later:weir'
 trouble_like inspect-type "inspect: *WRONGTYPE*" inspect "$at/list"
 
 # users: what the documentation grants is enough, for all that a run does
-acl=$(sed -n 's/^ *`ACL SETUSER weir on >PASSWORD \(.*\)`\.$/\1/p' "$root/docs/cluster.md")
+acl=$(sed -n 's/^ *`ACL SETUSER weir on >PASSWORD \([^`]*\)`.*$/\1/p' "$root/docs/cluster.md")
 is acl-is-there 1 "$(grep -c '~clicks' <<<"$acl")"
 # shellcheck disable=SC2086
 r acl setuser weir on '>sesame' $acl >/dev/null

@@ -247,26 +247,22 @@ static weir_status run_rates(lab_unit *unit) {
 /* Cases come in fives: BF, SBF, 2C, MC, H. */
 enum { BF, SBF, C2, MC, H, VARIANTS };
 
-/* The next panel from case c on whose stream was there. */
-static size_t next_panel(const lab_result *r, size_t c) {
+/* The first case of the next panel from case c on whose stream was there. */
+static size_t panel_from(const lab_result *r, size_t c) {
     while (c < lab_cases(r) && !lab_rows(r, c)) c += VARIANTS;
     return c;
 }
 
-#define EACH_PANEL(r, c)                                                                           \
-    (size_t c = next_panel(r, 0); c < lab_cases(r); c = next_panel(r, c + VARIANTS))
-
 static bool fp_order(const lab_result *r, lab_words *found) {
     bool holds = true;
     double sbf = 0, mc = 0;
-    for
-        EACH_PANEL(r, c) {
-            double bf = lab_mean(r, c + BF, -1, "fp"), two = lab_mean(r, c + C2, -1, "fp");
-            holds &= bf > lab_mean(r, c + SBF, -1, "fp") && lab_mean(r, c + SBF, -1, "fp") > two &&
-                     two > lab_mean(r, c + MC, -1, "fp");
-            sbf += lab_mean(r, c + SBF, -1, "wfp");
-            mc += lab_mean(r, c + MC, -1, "wfp");
-        }
+    for (size_t c = panel_from(r, 0); c < lab_cases(r); c = panel_from(r, c + VARIANTS)) {
+        double bf = lab_mean(r, c + BF, -1, "fp"), two = lab_mean(r, c + C2, -1, "fp");
+        holds &= bf > lab_mean(r, c + SBF, -1, "fp") && lab_mean(r, c + SBF, -1, "fp") > two &&
+                 two > lab_mean(r, c + MC, -1, "fp");
+        sbf += lab_mean(r, c + SBF, -1, "wfp");
+        mc += lab_mean(r, c + MC, -1, "wfp");
+    }
     return lab_say(found, holds,
                    "False positives fall from BF over SBF and 2C to MC; wFP of SBF is %.1f times "
                    "that of MC.",
@@ -276,13 +272,12 @@ static bool fp_order(const lab_result *r, lab_words *found) {
 static bool fn_order(const lab_result *r, lab_words *found) {
     bool holds = true;
     double most = 0;
-    for
-        EACH_PANEL(r, c) {
-            double sbf = lab_mean(r, c + SBF, -1, "fn"), mc = lab_mean(r, c + MC, -1, "fn");
-            holds &= lab_mean(r, c + BF, -1, "fn") == 0 && sbf < lab_mean(r, c + C2, -1, "fn") &&
-                     lab_mean(r, c + C2, -1, "fn") < mc;
-            most = fmax(most, mc - sbf);
-        }
+    for (size_t c = panel_from(r, 0); c < lab_cases(r); c = panel_from(r, c + VARIANTS)) {
+        double sbf = lab_mean(r, c + SBF, -1, "fn"), mc = lab_mean(r, c + MC, -1, "fn");
+        holds &= lab_mean(r, c + BF, -1, "fn") == 0 && sbf < lab_mean(r, c + C2, -1, "fn") &&
+                 lab_mean(r, c + C2, -1, "fn") < mc;
+        most = fmax(most, mc - sbf);
+    }
     return lab_say(found, holds,
                    "False negatives rise from none over SBF and 2C to MC, which has up to %.1f "
                    "points more than SBF.",
@@ -292,21 +287,19 @@ static bool fn_order(const lab_result *r, lab_words *found) {
 static bool weights_help(const lab_result *r, lab_words *found) {
     bool holds = true;
     double ratio = 0, count = 0;
-    for
-        EACH_PANEL(r, c) {
-            count++;
-            double own = lab_mean(r, c + MC, -1, "wfn") / lab_mean(r, c + MC, -1, "fn");
-            holds &= own < 1;
-            ratio += own;
-        }
+    for (size_t c = panel_from(r, 0); c < lab_cases(r); c = panel_from(r, c + VARIANTS)) {
+        count++;
+        double own = lab_mean(r, c + MC, -1, "wfn") / lab_mean(r, c + MC, -1, "fn");
+        holds &= own < 1;
+        ratio += own;
+    }
     return lab_say(found, holds, "MC's wFN is %.2f of its FN on average.", ratio / count);
 }
 
 static bool h_resembles_mc(const lab_result *r, lab_words *found) {
     double most = 0;
-    for
-        EACH_PANEL(r, c)
-    most = fmax(most, fabs(lab_mean(r, c + H, -1, "fn") - lab_mean(r, c + MC, -1, "fn")));
+    for (size_t c = panel_from(r, 0); c < lab_cases(r); c = panel_from(r, c + VARIANTS))
+        most = fmax(most, fabs(lab_mean(r, c + H, -1, "fn") - lab_mean(r, c + MC, -1, "fn")));
     return lab_say(found, most < 5, "H's false negatives are up to %.1f points from MC's.", most);
 }
 
@@ -314,27 +307,25 @@ static bool h_resembles_mc(const lab_result *r, lab_words *found) {
 static bool headline_holds(const lab_result *r, lab_words *found) {
     bool holds = true;
     char text[320] = "";
-    for
-        EACH_PANEL(r, c) {
-            const lab_case *mc = lab_case_at(r, c + MC);
-            if (!mc->paper) continue;
-            double fn = lab_mean(r, c + MC, -1, "fn"), wfn = lab_mean(r, c + MC, -1, "wfn");
-            holds &= fn - lab_spread(r, c + MC, -1, "fn") <= mc->paper[0][1] &&
-                     wfn - lab_spread(r, c + MC, -1, "wfn") <= mc->paper[0][3];
-            size_t used = strlen(text);
-            snprintf(text + used, sizeof text - used,
-                     "%s%s: FN %.2f%% (printed %.2f%%), wFN %.2f%% (%.2f%%), of the repeats %.1f%%",
-                     used ? "; " : "", mc->panel, fn, mc->paper[0][1], wfn, mc->paper[0][3],
-                     lab_mean(r, c + MC, -1, "fn_repeats"));
-        }
+    for (size_t c = panel_from(r, 0); c < lab_cases(r); c = panel_from(r, c + VARIANTS)) {
+        const lab_case *mc = lab_case_at(r, c + MC);
+        if (!mc->paper) continue;
+        double fn = lab_mean(r, c + MC, -1, "fn"), wfn = lab_mean(r, c + MC, -1, "wfn");
+        holds &= fn - lab_spread(r, c + MC, -1, "fn") <= mc->paper[0][1] &&
+                 wfn - lab_spread(r, c + MC, -1, "wfn") <= mc->paper[0][3];
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used,
+                 "%s%s: FN %.2f%% (printed %.2f%%), wFN %.2f%% (%.2f%%), of the repeats %.1f%%",
+                 used ? "; " : "", mc->panel, fn, mc->paper[0][1], wfn, mc->paper[0][3],
+                 lab_mean(r, c + MC, -1, "fn_repeats"));
+    }
     return lab_say(found, holds && *text, "%s.", text);
 }
 
 static bool rise_is_marginal(const lab_result *r, lab_words *found) {
     double most = 0;
-    for
-        EACH_PANEL(r, c)
-    most = fmax(most, lab_mean(r, c + MC, -1, "wfn") - lab_mean(r, c + SBF, -1, "wfn"));
+    for (size_t c = panel_from(r, 0); c < lab_cases(r); c = panel_from(r, c + VARIANTS))
+        most = fmax(most, lab_mean(r, c + MC, -1, "wfn") - lab_mean(r, c + SBF, -1, "wfn"));
     return lab_say(found, most <= 5, "MC's wFN is at most %.2f points above SBF's.", most);
 }
 
@@ -572,15 +563,14 @@ static weir_status run_levels(lab_unit *unit) {
 static bool lower_than_sbf(const lab_result *r, lab_words *found) {
     unsigned lower = 0, all = 0;
     bool holds = true;
-    for
-        EACH_PANEL(r, c) {
-            unsigned here = 0, rows = (unsigned)lab_rows(r, c + MC);
-            for (int row = 0; row < (int)rows; row++)
-                here += lab_mean(r, c + MC, row, "fp") < lab_mean(r, c + SBF, row, "fp");
-            holds &= here >= 0.9 * rows;
-            lower += here;
-            all += rows;
-        }
+    for (size_t c = panel_from(r, 0); c < lab_cases(r); c = panel_from(r, c + VARIANTS)) {
+        unsigned here = 0, rows = (unsigned)lab_rows(r, c + MC);
+        for (int row = 0; row < (int)rows; row++)
+            here += lab_mean(r, c + MC, row, "fp") < lab_mean(r, c + SBF, row, "fp");
+        holds &= here >= 0.9 * rows;
+        lower += here;
+        all += rows;
+    }
     return lab_say(found, holds && all,
                    "MC has fewer false positives than SBF in %u of %u stretches of importance.",
                    lower, all);
@@ -589,14 +579,13 @@ static bool lower_than_sbf(const lab_result *r, lab_words *found) {
 static bool fn_falls(const lab_result *r, lab_words *found) {
     bool holds = true;
     double low = 0, high = 0, panels = 0;
-    for
-        EACH_PANEL(r, c) {
-            panels++;
-            double first = lab_mean(r, c + MC, 0, "fn"), last = lab_mean(r, c + MC, -1, "fn");
-            holds &= last < first;
-            low += first;
-            high += last;
-        }
+    for (size_t c = panel_from(r, 0); c < lab_cases(r); c = panel_from(r, c + VARIANTS)) {
+        panels++;
+        double first = lab_mean(r, c + MC, 0, "fn"), last = lab_mean(r, c + MC, -1, "fn");
+        holds &= last < first;
+        low += first;
+        high += last;
+    }
     return lab_say(found, holds,
                    "MC has %.1f%% false negatives among the least important and %.1f%% among the "
                    "most important, on average.",

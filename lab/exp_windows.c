@@ -177,7 +177,7 @@ enum { RECORD_TICKS = EQUAL_LENGTH, MARKS_BYTES = 32767 * 24, TIMERS_BYTES = 614
 static const lab_case equal_cases[] = {EQUAL_CASES("9 ticks", 16384, 16384, 9),
                                        EQUAL_CASES("40 ticks", 24576, 24576, 40),
                                        EQUAL_CASES("a tick for each record",
-                                                   4.0 * (MARKS_BYTES + TIMERS_BYTES / 4 + 512),
+                                                   4.0 * (MARKS_BYTES + 512) + TIMERS_BYTES,
                                                    MARKS_BYTES + TIMERS_BYTES + 512, RECORD_TICKS),
                                        {0}};
 

@@ -62,6 +62,22 @@ typedef struct {
                                size_t *count, stream_error *err);
 } broker_sink_class;
 
+/* The tables of a broker, whose functions have these names. */
+#define BROKER_CLASSES                                                                             \
+    static const broker_source_class source_class = {.open = source_open,                          \
+                                                     .close = source_close,                        \
+                                                     .poll = source_poll,                          \
+                                                     .settle = source_settle,                      \
+                                                     .lag = source_lag,                            \
+                                                     .given_before = source_given_before};         \
+    static const broker_sink_class sink_class = {.open = sink_open,                                \
+                                                 .close = sink_close,                              \
+                                                 .send = sink_send,                                \
+                                                 .flush = sink_flush,                              \
+                                                 .position = sink_position,                        \
+                                                 .tail = sink_tail,                                \
+                                                 .poll_tail = sink_poll_tail};
+
 /* A broker: its URLs, and what it can do. */
 typedef struct {
     const char *schemes;           /* "redis|rediss|unix" */

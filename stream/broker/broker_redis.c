@@ -692,19 +692,7 @@ static stream_status sink_poll_tail(void *self, int timeout_ms, const broker_mes
     return STREAM_BATCH;
 }
 
-static const broker_source_class source_class = {.open = source_open,
-                                                 .close = source_close,
-                                                 .poll = source_poll,
-                                                 .settle = source_settle,
-                                                 .lag = source_lag,
-                                                 .given_before = source_given_before};
-static const broker_sink_class sink_class = {.open = sink_open,
-                                             .close = sink_close,
-                                             .send = sink_send,
-                                             .flush = sink_flush,
-                                             .position = sink_position,
-                                             .tail = sink_tail,
-                                             .poll_tail = sink_poll_tail};
+BROKER_CLASSES
 #endif
 
 const broker_kind broker__redis = {

@@ -77,12 +77,14 @@ enum {
      "The filter stands on Redis or Valkey servers.",                                              \
      "`redis://[USER@]HOST[:PORT]/NAME`, `rediss://` with TLS, `redis+cluster://` and "            \
      "`rediss+cluster://` through any node of a cluster, `unix:/PATH?name=NAME`. The servers "     \
-     "need weir's module. The first run makes the filter NAME (`weir` if there is none) in "       \
+     "need weir's module, but for `--filter vertical`, whose places stand on plain strings. The "  \
+     "first run makes the filter NAME (`weir` if there is none) in "                               \
      "slices of at most 32M spread over the masters, `--memory` in all; all others must fit it, "  \
      "and options that are not given are taken from it. Any number of runs share it: of those "    \
      "that read the same key one writes it. There is no `--state`: what is known stays on the "    \
      "servers. A run over files that is killed loses the batches that it had on their way; one "   \
-     "over a stream, `--from`, loses nothing. docs/cluster.md says more."},                        \
+     "over a stream, `--from`, loses nothing. With `--filter tree` the leaves are in the run and " \
+     "the nodes above them on the servers. docs/cluster.md says more."},                           \
         {AT_ON_LOST,                                                                               \
          "on-lost",                                                                                \
          0,                                                                                        \

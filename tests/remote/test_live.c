@@ -3,6 +3,7 @@
 
 #include "live.h"
 #include "servers.h"
+#include "slice/stretch.h"
 #include "weir_live.h"
 
 static const char *module_path(void) {
@@ -94,6 +95,8 @@ static void one_producer_hears_what_the_filter_here_says(void **state) {
         "horizontal:slices=4,memory=64K,of=(bloom:layout=classic,k=4),seed=7",
         "horizontal:slices=4,memory=64K,of=(recent),seed=7",
         "horizontal:slices=3,memory=128K,of=(recent:window=2m),seed=7",
+        "horizontal:slices=3,memory=96K,of=(growing:of=(bloom),most=4),seed=7",
+        "horizontal:slices=3,memory=256K,of=(growing:of=(window:length=2m),most=4),seed=7",
         "vertical:slices=5,memory=4K,probe=parallel,of=(bloom:k=4,bits=1504,capacity=150),seed=7",
         "vertical:slices=5,memory=4K,probe=pipeline,of=(bloom:k=4,bits=1504,capacity=150),seed=7",
         "vertical:slices=5,memory=4K,probe=pipeline,primitive=test-and-set,of=(bloom:k=4,bits=1504,"
@@ -198,9 +201,6 @@ static void of_many_that_race_one_is_told_new(void **state) {
     stop_real(&s);
 }
 
-/* --- joining ------------------------------------------------------------------------------------
- */
-
 /* A command by a connection of its own. */
 static wire_reply *command(uint16_t port, const char *format, const char *key) {
     fleet *f;
@@ -214,6 +214,55 @@ static wire_reply *command(uint16_t port, const char *format, const char *key) {
     fleet_close(f);
     return reply;
 }
+
+/* --- slices that grow ------------------------------------------------------------------------ */
+
+/* How many filters a slice has in use, as its server says. */
+static int64_t parts_of(uint16_t port, const live_site *s) {
+    int64_t count = 0;
+    wire_reply *info = command(port, "WEIR.INFO %s", s->key);
+    assert_true(wire_reply_number(wire_reply_field(info, "detail:filters"), &count));
+    wire_reply_free(info);
+    return count;
+}
+
+/* Keys of one slice only, at an instant; how many are NEW. */
+static size_t offer_to_slice(weir_live *live, size_t slice, uint64_t from, uint64_t keys,
+                             int64_t seconds) {
+    size_t news = 0;
+    int64_t time = (INT64_C(1700000000) + seconds) * 1000000000;
+    for (uint64_t i = from, done = 0; done < keys; i++) {
+        uint64_t hash = scramble(i + 1), verdict;
+        if (weir__slice_of(hash, live->count) != slice) continue;
+        weir_batch one = {.count = 1, .hashes = &hash, .times = &time};
+        news += 1 - weir_filter_offer_batch(weir_live_filter(live), &one, &verdict);
+        done++;
+    }
+    return news;
+}
+
+static void each_slice_grows_by_itself(void **state) {
+    (void)state;
+    if (!can_run()) skip();
+    real_server s = start_with_module();
+    weir_live *live = open_live(
+        s.port, "grows",
+        "horizontal:slices=2,memory=64K,of=(growing:of=(window:length=60s),most=8),seed=7",
+        (weir_live_options){.leaves_on_servers = false});
+    offer_to_slice(live, 0, 0, 200, 0);
+    offer_to_slice(live, 1, 0, 20, 0);
+    assert_true(parts_of(s.port, &live->sites[0]) > 1);
+    assert_int_equal(parts_of(s.port, &live->sites[1]), 1);
+    /* when the window has passed, what is empty is dropped, on the server */
+    assert_int_equal(offer_to_slice(live, 0, 0, 20, 200), 20);
+    assert_int_equal(parts_of(s.port, &live->sites[0]), 1);
+    assert_int_equal(offer_to_slice(live, 0, 0, 20, 200), 0);
+    weir_live_close(live);
+    stop_real(&s);
+}
+
+/* --- joining ------------------------------------------------------------------------------------
+ */
 
 static void who_joins_is_told_the_shape(void **state) {
     (void)state;
@@ -465,6 +514,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_producer_hears_what_the_filter_here_says),
         cmocka_unit_test(of_many_that_race_one_is_told_new),
+        cmocka_unit_test(each_slice_grows_by_itself),
         cmocka_unit_test(who_joins_is_told_the_shape),
         cmocka_unit_test(no_answer_then_back_but_empty),
         cmocka_unit_test(missing_writes_are_noticed),

@@ -208,3 +208,25 @@ weir_status manifest_write(const manifest *m, fleet *f, const char *name, bool *
     wire_reply_free(reply);
     return status;
 }
+
+/* --- slices -------------------------------------------------------------------------------- */
+
+uint64_t manifest_epoch(uint64_t word, bool again) {
+    uint64_t epoch = word & (MANIFEST_AGAIN - 1);
+    if (again) epoch |= MANIFEST_AGAIN;
+    return epoch ? epoch : 1;
+}
+
+void manifest_let_others_make(fleet *f, const char *look, const char *key, bool *waited) {
+    enum { MAKING_MS = 500 };
+    wire_reply *reply;
+    weir_error err;
+    const char *words[] = {look, key};
+    const size_t lengths[] = {strlen(look), strlen(key)};
+    if (*waited || fleet_command(f, key, 2, words, lengths, 0, &reply, &err) != WEIR_OK) return;
+    bool missing =
+        wire_is_error(reply, "WEIRMISSING") || (reply->type == WIRE_INTEGER && !reply->integer);
+    if (missing) wire_pause(f->access, MAKING_MS);
+    *waited |= missing;
+    wire_reply_free(reply);
+}

@@ -37,6 +37,17 @@ void manifest_place(manifest *m, const fleet *f);
 weir_status manifest_write(const manifest *m, fleet *f, const char *name, bool *written,
                            weir_error *err);
 
+/* This bit of an epoch says that the slice was made in the place of one that was lost, so that
+ * whoever joins later knows that, too: what is off there proves nothing. */
+#define MANIFEST_AGAIN (UINT64_C(1) << 62)
+
+/* An epoch from a random word: never 0, and below 2^63. */
+uint64_t manifest_epoch(uint64_t word, bool again);
+
+/* Another producer may be making the slices right now: if that one is missing, give it the time,
+ * once. `look` is the command that asks for it: WEIR.INFO, or STRLEN of a string. */
+void manifest_let_others_make(fleet *f, const char *look, const char *key, bool *waited);
+
 /* The memory that a spec asks for (of the filters' default, if it does not say), and the spec
  * with another: false if it does not fit. */
 uint64_t manifest_memory(const char *spec);

@@ -237,22 +237,6 @@ static weir_status check_slice(weir_remote *r, slice *s, const wire_reply *info,
     return WEIR_OK;
 }
 
-/* Another producer may be making the slices right now: give it the time, once. */
-static void let_others_make(weir_remote *r, const slice *s) {
-    enum { MAKING_MS = 500 };
-    wire_reply *reply;
-    weir_error err;
-    const char *words[] = {"WEIR.INFO", s->key};
-    const size_t lengths[] = {9, strlen(s->key)};
-    if (!r->found || r->waited) return;
-    weir_status status = fleet_command(r->fleet, s->key, 2, words, lengths, 0, &reply, &err);
-    if (status == WEIR_OK && wire_is_error(reply, "WEIRMISSING")) {
-        wire_pause(r->fleet->access, MAKING_MS);
-        r->waited = true;
-    }
-    if (status == WEIR_OK) wire_reply_free(reply);
-}
-
 static void say_made_again(weir_remote *r, size_t i) {
     r->stats.emptied++;
     remote_say(r,
@@ -264,8 +248,11 @@ static void say_made_again(weir_remote *r, size_t i) {
 /* A slice of places on a plain string. */
 static weir_status open_places(weir_remote *r, size_t i, uint64_t epoch, weir_error *err) {
     bool made;
-    r->slices[i].epoch = epoch ? epoch : 1;
+    slice *s = &r->slices[i];
+    if (r->found) manifest_let_others_make(r->fleet, "STRLEN", s->key, &r->waited);
+    s->epoch = manifest_epoch(epoch, r->found);
     weir_status status = places_open_slice(r, i, &made, err);
+    s->hollow = s->epoch & MANIFEST_AGAIN;
     if (status == WEIR_OK && made && r->found) say_made_again(r, i);
     return status;
 }
@@ -279,7 +266,7 @@ static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     if (status != WEIR_OK) return status;
     if (r->cut.k) return open_places(r, i, word, err);
     snprintf(epoch, sizeof epoch, "%016" PRIx64, word);
-    let_others_make(r, s);
+    if (r->found) manifest_let_others_make(r->fleet, "WEIR.INFO", s->key, &r->waited);
     const char *create[] = {"WEIR.CREATE", s->key, r->slice_spec, "IFABSENT", "EPOCH", epoch};
     status = call(r, s, 6, create, &reply, err);
     if (status != WEIR_OK) return status;

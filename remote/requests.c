@@ -345,7 +345,9 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
     if (!s->missing) {
         s->missing = s->hollow = true;
         s->unopened = false;
-        s->epoch = s->epoch * UINT64_C(6364136223846793005) + (uint64_t)wire_now() + r->numbers;
+        uint64_t word =
+            s->epoch * UINT64_C(6364136223846793005) + (uint64_t)wire_now() + r->numbers;
+        s->epoch = manifest_epoch(word, true);
         s->offered = 0;
         r->stats.emptied++;
         remote_say(r,

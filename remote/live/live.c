@@ -19,10 +19,9 @@
 
 enum { CONNECT_MS = 2000, LOST_MS = 30000 };
 
-uint64_t live_draw(weir_live *live) {
+uint64_t live_draw(weir_live *live, bool again) {
     live->chance += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t word = weir__mix64(live->chance) >> 1;
-    return word ? word : 1;
+    return manifest_epoch(weir__mix64(live->chance), again);
 }
 
 /* --- sites --------------------------------------------------------------------------------------
@@ -186,9 +185,13 @@ static weir_status place_all(weir_live *live, weir_error *err) {
         s->slot = live->slots[i] = fleet_slot(s->key, strlen(s->key));
     }
     live_look_at_masters(live);
-    for (size_t i = 0; i < live->count && status == WEIR_OK && !live->options.look; i++)
-        status = live->sites[i].has_places ? live_places_place(&live->sites[i], err)
-                                           : live_keys_place(&live->sites[i], err);
+    for (size_t i = 0; i < live->count && status == WEIR_OK && !live->options.look; i++) {
+        live_site *s = &live->sites[i];
+        if (live->found)
+            manifest_let_others_make(live->fleet, s->has_places ? "STRLEN" : "WEIR.INFO", s->key,
+                                     &live->waited);
+        status = s->has_places ? live_places_place(s, err) : live_keys_place(s, err);
+    }
     if (status == WEIR_OK && live->failed) {
         if (err) *err = live->why;
         status = live->why.code;
@@ -216,7 +219,7 @@ static weir_status open_fleet(weir_live *live, const char *url, weir_error *err)
     if (!live->name) return wire_no_memory(err);
     if (getrandom(&live->chance, sizeof live->chance, 0) != sizeof live->chance)
         return wire_fail(err, WEIR_ERR_IO, "the system gives no random numbers");
-    snprintf(live->who, sizeof live->who, "%016" PRIx64, live_draw(live));
+    snprintf(live->who, sizeof live->who, "%016" PRIx64, live_draw(live, false));
     return manifest_check_name(live->name, err);
 }
 

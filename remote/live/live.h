@@ -56,6 +56,7 @@ struct weir_live {
     fleet *fleet;
     manifest plan;
     bool found;
+    bool waited; /* for another producer that may be making the sites */
     char *name;
     weir_filter *filter;
     live_site *sites;
@@ -112,7 +113,8 @@ void live_emptied(live_site *s, uint64_t epoch);
 /* Its count is below what it was told. */
 void live_compare(live_site *s, uint64_t count, uint64_t least);
 
-uint64_t live_draw(weir_live *live); /* for epochs: never 0, and below 2^63 */
+/* An epoch; again: of a site in the place of one that was lost. */
+uint64_t live_draw(weir_live *live, bool again);
 
 /* --- sites ----------------------------------------------------------------------------- */
 

@@ -82,7 +82,7 @@ static bool learn(live_site *s, const wire_reply *error) {
         return true;
     }
     if (wire_is_error(error, "WEIRMISSING")) {
-        uint64_t epoch = live_draw(s->live);
+        uint64_t epoch = live_draw(s->live, true);
         wire_reply *made = make(s, epoch);
         bool ours = made && made->type == WIRE_STATUS;
         if (ours) live_emptied(s, epoch);
@@ -210,7 +210,7 @@ weir_status live_keys_place(live_site *s, weir_error *err) {
     weir_live *live = s->live;
     if (weir_filter_spec(s->site->filter, s->spec, sizeof s->spec) >= sizeof s->spec)
         return wire_fail(err, WEIR_ERR_SPEC, "the spec of '%s' is too long", s->key);
-    wire_reply *made = make(s, live_draw(live));
+    wire_reply *made = make(s, live_draw(live, live->found));
     wire_reply *info = made && made->type != WIRE_ERROR ? ask_info(s) : NULL;
     weir_status status = WEIR_OK;
     if (made && made->type == WIRE_ERROR) {

@@ -65,7 +65,7 @@ static void begin_again(live_site *s) {
     live_command c;
     bool doubtful;
     int64_t old = 0;
-    uint64_t epoch = live_draw(s->live);
+    uint64_t epoch = live_draw(s->live, true);
     live_begin(&c, "BITFIELD", s->key);
     live_word(&c, "SET"), live_word(&c, "i64"), live_word(&c, "0");
     live_number(&c, (int64_t)epoch);
@@ -228,6 +228,7 @@ static weir_status read_header(live_site *s, weir_error *err) {
     } else {
         s->epoch = (uint64_t)epoch;
         s->count = (uint64_t)count;
+        s->hollow = s->epoch & MANIFEST_AGAIN;
         status = WEIR_OK;
     }
     wire_reply_free(reply);
@@ -265,7 +266,7 @@ weir_status live_places_place(live_site *s, weir_error *err) {
     uint8_t header[LIVE_HEADER_BITS / 8] = {0};
     live_command c;
     bool doubtful;
-    write_number(header, live_draw(s->live));
+    write_number(header, live_draw(s->live, s->live->found));
     live_begin(&c, "SET", s->key);
     live_bytes(&c, header, sizeof header);
     live_word(&c, "NX");

@@ -455,6 +455,9 @@ static void rules_hold_for_each_kind(void **state) {
     assert_int_equal(offer_keys(live, 0, 30), 0);     /* what is off there proves nothing */
     assert_int_equal(offer_keys(live, 100, 130), 30); /* but what is off elsewhere does */
     weir_live_close(live);
+    live = open_live(s.port, "ruled", NULL, impatient()); /* who joins knows that, too */
+    assert_int_equal(offer_keys(live, 0, 30), 0);
+    weir_live_close(live);
     live =
         open_live(s.port, "stops",
                   "vertical:slices=4,memory=64K,on-lost=stop,of=(bloom:k=4),seed=7", impatient());

@@ -287,6 +287,11 @@ static void rules_hold_for_a_slice_that_came_back_empty(void **state) {
         assert_int_equal(offer(r, 1000, 2000, &err), 0);
         assert_int_equal(weir_remote_get_slice(r, 1, &slice, &err), WEIR_OK);
         assert_true(slice.fill > 0); /* it is filled again */
+        /* who joins later knows that, too, from the slice's epoch */
+        weir_remote *later = open_at(s.port, i ? "live" : "seen",
+                                     (weir_remote_options){.on_lost = rules[i]}, specs[i]);
+        assert_in_range(offer(later, 0, 1000, &err), 0, 12);
+        weir_remote_close(later);
         weir_remote_close(r);
     }
     stop_real(&s);

@@ -366,6 +366,7 @@ static void adopt_epoch(weir_remote *r, const request *q, uint64_t epoch) {
     s->epoch = epoch;
     if (s->unopened) {
         s->unopened = false;
+        s->hollow = epoch & MANIFEST_AGAIN;
         return;
     }
     s->hollow = true;

@@ -1,9 +1,9 @@
 /* notes.c - what programs keep beside the filter, where it is replicated and saved like the filter.
  *
  * The note of NAME that is called RUN stands under `NAME:run:RUN`, as a string; the names of all
- * are members of the set `NAME:runs`. Writing one gives what was there before in the same step
- * (SET with GET, of servers from 6.2 on), so that whoever is no longer alone under a name finds
- * out.
+ * are members of the set `NAME:runs`. A note that nobody writes again goes after thirty days.
+ * Writing one gives what was there before in the same step (SET with GET, of servers from 6.2 on),
+ * so that whoever is no longer alone under a name finds out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,9 @@
 #include "remote_state.h"
 #include "wire_error.h"
 
-enum { PATIENCE_MS = 10000, KEY_MOST = 640, RUN_MOST = 512 };
+/* SHORT_WAITS: replicas that were missing are waited for only so long a part of the time. */
+enum { PATIENCE_MS = 10000, KEY_MOST = 640, RUN_MOST = 512, SHORT_WAITS = 10 };
+#define KEEP_S "2592000" /* thirty days: by then a run has come back, or its name will not */
 
 static void note_key(const weir_remote *r, char key[KEY_MOST], const char *run) {
     snprintf(key, KEY_MOST, "%s:run:%.*s", r->name, RUN_MOST, run);
@@ -83,12 +85,14 @@ static weir_status confirm(weir_remote *r, const char *key, weir_error *err) {
     int64_t got = 0;
     if (!r->options.replicas) return WEIR_OK;
     snprintf(replicas, sizeof replicas, "%u", r->options.replicas);
-    snprintf(most, sizeof most, "%lld", (long long)r->options.replicas_ms);
+    long long ms = r->options.replicas_ms / (r->notes_short ? SHORT_WAITS : 1);
+    snprintf(most, sizeof most, "%lld", ms ? ms : 1);
     const char *words[] = {"WAIT", replicas, most};
     const size_t lengths[] = {4, strlen(replicas), strlen(most)};
     weir_status status = call(r, key, 3, words, lengths, &reply, err);
     if (status != WEIR_OK) return status;
-    if (!wire_reply_number(reply, &got) || got < (int64_t)r->options.replicas) r->stats.unsafe++;
+    r->notes_short = !wire_reply_number(reply, &got) || got < (int64_t)r->options.replicas;
+    r->stats.unsafe += r->notes_short;
     wire_reply_free(reply);
     return WEIR_OK;
 }
@@ -99,9 +103,9 @@ weir_status weir_remote_put_note(weir_remote *r, const char *run, const void *by
     wire_reply *reply;
     note_key(r, key, run);
     *before = NULL;
-    const char *words[] = {"SET", key, bytes, "GET"};
-    const size_t lengths[] = {3, strlen(key), length, 3};
-    weir_status status = call(r, key, 4, words, lengths, &reply, err);
+    const char *words[] = {"SET", key, bytes, "GET", "EX", KEEP_S};
+    const size_t lengths[] = {3, strlen(key), length, 3, 2, sizeof KEEP_S - 1};
+    weir_status status = call(r, key, 6, words, lengths, &reply, err);
     if (status != WEIR_OK) return status;
     status = take_bytes(reply, key, before, before_length, err);
     wire_reply_free(reply);

@@ -89,6 +89,7 @@ struct weir_remote {
     manifest plan;
     bool found;
     bool waited;        /* for another producer that may be making the slices */
+    bool notes_short;   /* the last note was not on as many replicas as were asked for */
     int64_t opening_ms; /* patience with a slice that is opened */
     char slice_spec[MANIFEST_SPEC];
     weir_filter *twin, *leaf;

@@ -19,6 +19,10 @@ until_true r ping || { no redis-starts "$(tail -1 redis.log)"; finish; }
 for i in 7 7 8; do r xadd raw '*' id $i url /a >/dev/null; done
 run dedup --from "$h/raw?group=g" --to "$h/clean" --key .id --at "$h/one" --until-end -q
 is one-line-code 0 $rc; is one-line 2 "$(r xlen clean)"
+ttl=$(r ttl "$(r --raw keys 'one:run:*' | head -1)"); ((ttl > 2500000)) && ok note-goes-some-day || no note-goes-some-day "$ttl"
+# replicas that are not there are waited for once, not at each batch
+run dedup --from "$h/clicks?group=wait" --at "$h/waits" --durability wait:1 --until-end --stats=json "${o[@]}"
+is wait-code 0 $rc; [[ $(grep -o '"unsafe":[0-9]*' err) != '"unsafe":0' ]] && ok wait-said || no wait-said "$(cat err)"
 r xadd raw '*' id 8 url /b >/dev/null; r xadd raw '*' id 9 url /b >/dev/null
 run dedup --from "$h/raw?group=g" --to "$h/clean" --key .id --at "$h/one" --until-end -q
 is one-line-again 3 "$(r xlen clean)"; is one-line-acknowledged 0 "$(r xpending raw g | head -1)"

@@ -13,7 +13,7 @@ static real_server start_with_module(void) {
     return start_real(more);
 }
 
-#define SPEC "recent:memory=256K,fpr=1e-9,seed=5"
+#define SPEC "recent:memory=4M,fpr=1e-9,seed=5"
 enum { KEYS = 70 };
 
 static weir_batch batch_of(uint64_t *hashes, uint64_t from) {
@@ -73,6 +73,47 @@ static void a_ticket_is_answered_as_before(void **state) {
     free(ticket);
     free(second);
     weir_remote_close(r);
+    stop_real(&s);
+}
+
+/* Cut at every byte of the batch and of its reply, then asked by another process: each key is NEW
+ * both times, and SEEN to whoever comes with a batch of his own. */
+static void no_cut_changes_what_a_ticket_says(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    proxy p = {0};
+    start_proxy(&p, s.port);
+    weir_error err;
+    weir_remote *cut = open_at(p.port, "c", (weir_remote_options){0}, SPEC);
+    weir_remote *other = open_at(s.port, "c", (weir_remote_options){0}, SPEC);
+    uint64_t next = 0;
+    int step = test_slowness() ? 41 : 1;
+    for (int down = 0; down < 2; down++) {
+        int cuts = p.cuts;
+        for (int64_t at = 0;; at += step, next += KEYS) {
+            uint64_t hashes[KEYS];
+            void *ticket;
+            size_t length;
+            weir_batch batch = batch_of(hashes, next);
+            assert_int_equal(weir_remote_prepare(cut, &batch, &ticket, &length, &err), WEIR_OK);
+            *(down ? &p.down : &p.up) = at;
+            assert_int_equal(send_ticket(cut, ticket, length), KEYS);
+            assert_int_equal(send_ticket(other, ticket, length), KEYS);
+            free(ticket);
+            assert_int_equal(weir_remote_prepare(other, &batch, &ticket, &length, &err), WEIR_OK);
+            assert_int_equal(send_ticket(other, ticket, length), 0);
+            free(ticket);
+            if (p.cuts == cuts) break; /* beyond the last byte */
+            cuts = p.cuts;
+        }
+        p.up = p.down = INT64_MAX / 2;
+    }
+    printf("# %d cuts\n", p.cuts);
+    assert_true(p.cuts > (test_slowness() ? 10 : 700));
+    weir_remote_close(cut);
+    weir_remote_close(other);
+    stop_proxy(&p);
     stop_real(&s);
 }
 
@@ -205,6 +246,7 @@ int main(void) {
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ticket_is_answered_as_before),
+        cmocka_unit_test(no_cut_changes_what_a_ticket_says),
         cmocka_unit_test(a_ticket_has_what_was_said_here),
         cmocka_unit_test(damaged_tickets_are_refused),
         cmocka_unit_test(tickets_have_their_time),

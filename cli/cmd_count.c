@@ -103,7 +103,7 @@ static const opt_entry count_table[] = {
     {C_WEIGHT, "weight", 'w', OPT_VALUE, "FIELD", NULL, "1", G_OF, true,
      "Add up a column or JSON path instead of counting.",
      "Any decimal number; a negative one takes back, where the question allows it: `--distinct` "
-     "and `--sample` do not. What is said of a count holds while no key was taken back more often "
+     "and `--sample` do not. The bounds of a count hold while no key was taken back more often "
      "than it came; where that may happen ask with `--estimator agms`. A record without it, as "
      "with `-` in clf, is treated by `--on-missing`, one in which it is not a number by "
      "`--on-bad`."},
@@ -162,7 +162,8 @@ static const opt_entry count_table[] = {
      "Only the last `10m` of time or `1M` records.",
      "A duration has a unit: ms, s, m, h or d (so 10m are minutes and 10M are records). The "
      "window moves in sixteenths, so it may reach back up to a sixteenth too far; its memory is "
-     "that of 18 sketches. A list is chosen from what each sixteenth keeps: four times as many "
+     "that of 18 sketches. A list is chosen from the keys that each sixteenth keeps: four times as "
+     "many "
      "keys "
      "as `--top`, and where `--memory` allows at least 400. A record that is out of order counts "
      "as "
@@ -636,7 +637,7 @@ const opt_command cmd_count = {
         "Reads records from the files, or from standard input, once, and answers questions about "
         "how often their keys came by: the most frequent, how many different, counts of given "
         "keys, sizes of joins, quantiles. Several questions can be asked at once; without any it "
-        "is `--top 10 --distinct`, or what of it a `--state` can answer.\n"
+        "is `--top 10 --distinct`, or those of the two that a `--state` can answer.\n"
         "\n"
         "The memory does not grow with the stream. Answers are estimates, each with bounds "
         "that hold the truth in at least 99 cases of 100; the fewer different keys, "

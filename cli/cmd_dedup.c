@@ -70,11 +70,12 @@ static const opt_entry dedup_table[] = {
      "= repeated\nthe first record of each key that comes more than once\n\n"
      "= counts\nthe first record of each key with how often it comes: a first column in lines "
      "(with a tab), CSV and TSV, a first field \"count\" in JSON\n\n"
-     "The last three are known when all of the input is, so it is read twice (standard input and "
+     "For the last three all of the input must be known, so it is read twice (standard input and "
      "pipes are kept in a temporary file in TMPDIR), and nothing is written before. They are "
-     "exact, "
-     "by a table instead of a filter: 42 bytes of `--memory` a key, 6.3 million keys in 256M. With "
-     "more keys the input is read once more for each time that they fill the table, and 24 bytes "
+     "exact, by a table instead of a filter: 42 bytes of `--memory` a key, 6.3 million keys in "
+     "256M. "
+     "More keys are counted in parts, and the input is read once more for each part: of 256M that "
+     "is one for about 4.4 million keys. 24 bytes "
      "of each record to be written wait on the disk."},
     {D_KEEP, "keep", 0, OPT_VALUE, "WHICH", "first|last", "first", G_OUTPUT, true,
      "Which record of a key to write: the `first` or the `last`.",

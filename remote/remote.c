@@ -265,7 +265,7 @@ static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     weir_status status = draw(&word, err);
     if (status != WEIR_OK) return status;
     if (r->cut.k) return open_places(r, i, word, err);
-    snprintf(epoch, sizeof epoch, "%016" PRIx64, word);
+    snprintf(epoch, sizeof epoch, "%016" PRIx64, manifest_epoch(word, r->found));
     if (r->found) manifest_let_others_make(r->fleet, "WEIR.INFO", s->key, &r->waited);
     const char *create[] = {"WEIR.CREATE", s->key, r->slice_spec, "IFABSENT", "EPOCH", epoch};
     status = call(r, s, 6, create, &reply, err);

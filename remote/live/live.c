@@ -191,6 +191,10 @@ static weir_status place_all(weir_live *live, weir_error *err) {
             manifest_let_others_make(live->fleet, s->has_places ? "STRLEN" : "WEIR.INFO", s->key,
                                      &live->waited);
         status = s->has_places ? live_places_place(s, err) : live_keys_place(s, err);
+        /* Of a filter that is there a site may be lost already: its rule decides, as it does later.
+         */
+        if (status == WEIR_ERR_IO && live->found && weir__site_lost(s->site) && !live->failed)
+            status = WEIR_OK;
     }
     if (status == WEIR_OK && live->failed) {
         if (err) *err = live->why;

@@ -224,8 +224,10 @@ static void lacks(live_site *s) {
 
 void live_emptied(live_site *s, uint64_t epoch) {
     weir_live *live = s->live;
+    bool unopened = !s->epoch; /* it was lost when this object began: it is taken as it is */
     s->epoch = epoch;
     s->count = 0;
+    if (unopened && !(epoch & MANIFEST_AGAIN)) return;
     live->stats.emptied++;
     live_event(live, WEIR_LIVE_EMPTY, s->number, 0);
     live_say(live, "slice %zu of '%s' was gone and begins again empty: %s", s->number, live->name,

@@ -272,7 +272,9 @@ weir_status live_places_place(live_site *s, weir_error *err) {
     live_word(&c, "NX");
     wire_reply *made = live_ask(s, &c, &doubtful);
     bool ours = made && made->type == WIRE_STATUS;
-    weir_status status = read_header(s, err);
+    weir_status status = WEIR_ERR_IO;
+    if (made) status = read_header(s, err);
+    else if (err) *err = s->live->fleet->why;
     if (status == WEIR_OK && ours && s->live->found) live_emptied(s, s->epoch);
     wire_reply_free(made);
     s->site->kind = &kind;

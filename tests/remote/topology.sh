@@ -60,4 +60,21 @@ moved() { # NAME: the run of that name, its slice 0 moved to where slice 1 is
 }
 moved three
 moved tree
+
+# a run begins while a slice is lost, with its master and the replica of that
+keeper=$(owner "$(ask 0 cluster keyslot tree:weir)") other=$(owner "$(ask 0 cluster keyslot three:weir)")
+for i in 1 2 3; do
+  gone=$(owner "$(ask 0 cluster keyslot "$(tag_of tree $i)")")
+  [[ $gone != "$keeper" && $gone != "$other" ]] && break
+done
+for i in {0..5}; do ask "$i" config set cluster-require-full-coverage no >/dev/null; done
+for i in {0..5}; do
+  [[ ${ports[$i]} == "$gone" || $(ask "$i" info replication | sed -n 's/^master_port:\([0-9]*\).*/\1/p') == "$gone" ]] && kill -9 "${pids[$i]}"
+done
+seq 5001 5300 >fresh
+for name in tree three; do
+  run dedup --at "redis+cluster://127.0.0.1:$keeper/$name" --lost-after 300ms fresh
+  is "begins-$name-exit" 0 $rc; same "begins-$name-loses-nothing" out fresh
+  is "begins-$name-said" 1 "$(grep -c "of '$name' is lost" err)"
+done
 finish

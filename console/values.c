@@ -96,6 +96,13 @@ static bool follow(char path[PATH_MAX]) {
     return true;
 }
 
+/* Names that last as long as the process, as those of the command line do. */
+typedef struct lasting_name {
+    struct lasting_name *next;
+    char text[];
+} lasting_name;
+static lasting_name *lasting;
+
 const char *value_path(const char *path) {
     struct stat there;
     char at[PATH_MAX];
@@ -105,8 +112,11 @@ const char *value_path(const char *path) {
     strcpy(at, path);
     for (int links = 0; links < LINKS && follow(at); links++) {
     }
-    const char *lasting = strdup(at);
-    return lasting ? lasting : path;
+    lasting_name *name = malloc(sizeof *name + strlen(at) + 1);
+    if (!name) return path;
+    name->next = lasting;
+    lasting = name;
+    return strcpy(name->text, at);
 }
 
 /* As value_descriptor(), links apart. */

@@ -68,7 +68,7 @@ wait $pid; is killed-exit 0 $?
 sort -n out >sorted; same killed-primary sorted once
 
 # slices of places on plain strings, and the rule of x live places: a third of them is gone for good
-rule() { echo "--at $(cluster_url "$1") --filter vertical:slices=3,$2of=(bloom:k=8) --memory 1M --seed 5 --lost-after 300ms -q"; }
+rule() { echo "--at $(cluster_url "$1") --filter vertical:slices=3,$2of=(bloom:k=8) --memory 1M --seed 5 --lost-after 2s -q"; }
 # shellcheck disable=SC2046
 gone=1; is_primary 1 || gone=0
 # names whose text does not stand at the server that will be gone: without it nobody can begin
@@ -90,12 +90,13 @@ kill -9 "${pids[$gone]}"
 run dedup $(rule "$live" live=1,) first; is places-live-code 0 $rc
 # (1/3)^8 of the keys have no place elsewhere: 3 of 20,000; more than 20 by chance once in 10^10
 (($(wc -l <out) <= 20)) && ok places-live || no places-live "$(wc -l <out) of 20000 repeats passed"
-# without the rule what a lost place says counts: 1 - (2/3)^8 of the repeats pass, 96%; 100 are more than 3 deviations
+# without the rule what a lost place says counts: 1 - (2/3)^8 of the repeats pass, 96%, give or take a little, as the places
+# of a key are not drawn one by one
 # shellcheck disable=SC2046
 run dedup $(rule "$all" '') first; passed=$(wc -l <out)
-((passed > 19120 && passed < 19320)) && ok places-all || no places-all "$passed of 20000 repeats passed, 19220 should"
+((passed > 19000 && passed < 19500)) && ok places-all || no places-all "$passed of 20000 repeats passed, 19220 should"
 # the same of slices of the module, of whose keys a third pass, or are held back
-run dedup --at "$(cluster_url "$keys")" --lost-after 300ms first; passed=$(wc -l <out); is begin-lost-code 0 $rc
+run dedup --at "$(cluster_url "$keys")" --lost-after 1s first; passed=$(wc -l <out); is begin-lost-code 0 $rc
 ((passed > 6300 && passed < 7040)) && ok begin-lost-new || no begin-lost-new "$passed of 20000 repeats passed, a third should"
 grep -q "is lost, its keys are called new until it is back" err && ok begin-lost-said || no begin-lost-said "$(cat err)"
 run dedup --at "$(cluster_url "$keys")" --lost-after 300ms --on-lost seen -q first second; is begin-lost-seen 0 $rc

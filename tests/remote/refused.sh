@@ -1,26 +1,8 @@
 #!/usr/bin/env bash
 # A server that refuses, at the beginning or in the middle of a run: one line, exit 2, and no record is lost.
-# shellcheck source=../cli/lib.sh
-. "$(dirname "$0")/../cli/lib.sh"
-build=${BUILD:-build}; [[ $build == /* ]] || build=$root/$build
-module=${WEIR_MODULE:-$build/module/weir.so}
-if grep -q '^WEIR_SANITIZE:STRING=.' "$build/CMakeCache.txt" 2>/dev/null; then skip refused "a module with sanitizers needs a server with sanitizers"; finish; exit; fi
-for p in redis-server redis-cli python3; do command -v $p >/dev/null || { skip refused "$p is not installed"; finish; exit; }; done
-[[ -r $module ]] || { skip refused "there is no module at $module"; finish; exit; }
-if ! "$WEIR" dedup --at redis://127.0.0.1:1 </dev/null 2>&1 | grep -q 'no connection'; then skip refused "built without hiredis"; finish; exit; fi
-unset WEIR_PASSWORD REDISCLI_AUTH
-servers=()
-# shellcheck disable=SC2154
-trap 'for p in "${servers[@]}"; do kill -9 "$p" 2>/dev/null; done; cd /; rm -rf "$work"' EXIT
-free_port() { port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'); }
-until_true() { for _ in {1..200}; do "$@" >/dev/null 2>&1 && return 0; sleep 0.05; done; return 1; }
-r() { redis-cli -p "$port" "$@"; }
-start() { # MORE...: a server of its own in a folder of its own
-  free_port; data=$work/data$port; mkdir "$data"
-  redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$data" --logfile log "$@" >/dev/null 2>&1 & servers+=($!); disown $!
-  until_true r ping || no starts "$(tail -1 "$data/log")"
-  at=redis://127.0.0.1:$port
-}
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need_module refused
 one_line() { is "$1-one-line" 1 "$(wc -l <err)"; }
 
 # no module: what to do is said; slices of places do without

@@ -1,30 +1,13 @@
 #!/usr/bin/env bash
 # Sketches on servers: several runs count together, state files are pushed and taken, a push counts once.
-# shellcheck source=../cli/lib.sh
-. "$(dirname "$0")/../cli/lib.sh"
-build=${BUILD:-build}; [[ $build == /* ]] || build=$root/$build
-module=${WEIR_MODULE:-$build/module/weir.so}
-if grep -q '^WEIR_SANITIZE:STRING=.' "$build/CMakeCache.txt" 2>/dev/null; then skip sketches "a module with sanitizers needs a server with sanitizers"; finish; exit; fi
-for p in redis-server redis-cli python3; do command -v $p >/dev/null || { skip sketches "$p is not installed"; finish; exit; }; done
-[[ -r $module ]] || { skip sketches "there is no module at $module"; finish; exit; }
-if ! "$WEIR" dedup --at redis://127.0.0.1:1 </dev/null 2>&1 | grep -q 'no connection'; then skip sketches "built without hiredis"; finish; exit; fi
-unset WEIR_PASSWORD REDISCLI_AUTH
-servers=()
-# shellcheck disable=SC2154
-trap 'for p in "${servers[@]}"; do kill -9 "$p" 2>/dev/null; done; cd /; rm -rf "$work"' EXIT
-until_true() { for _ in {1..200}; do "$@" >/dev/null 2>&1 && return 0; sleep 0.05; done; return 1; }
-start() {
-  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-  redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$work" --logfile log "$@" >/dev/null 2>&1 & servers+=($!); disown $!
-  until_true r ping || no starts "$(tail -1 "$work/log")"
-}
-r() { redis-cli -p "$port" "$@"; }
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need_module sketches
 start --loadmodule "$module"
 h=redis://127.0.0.1:$port
 
 seq 20000 | awk '{print int(3000 * ((NR * 7919 % 20011) / 20011) ^ 3)}' >all
 split -n l/3 -d all part.
-head -c 1 part.00 >/dev/null
 # three runs after each other, then two at once: together as one
 run count --seed 7 --top 5 --distinct --query 0 --csv all; cp out want
 for p in part.0?; do run count --at "$h/words" --seed 7 --top 5 --distinct --query 0 --csv "$p"; is "one-by-one-$p" 0 $rc; done

@@ -161,8 +161,6 @@ def do_sketch(key):
 def restart(server, signal, preamble):
     global connection
     connection = None
-    if signal == 15:
-        server.client().config_set("appendfsync", "always")
     server.restart(signal, "--aof-use-rdb-preamble", preamble)
 
 

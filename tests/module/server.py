@@ -67,7 +67,9 @@ class Server:
         self.port = free_port()
         command = self.before + [SERVER, "--port", str(self.port), "--bind", "127.0.0.1",
                                  "--dir", self.dir, "--save", "", "--enable-debug-command", "yes",
-                                 "--repl-diskless-sync-delay", "0"]
+                                 "--repl-diskless-sync-delay", "0",
+                                 # what is written outlives a kill; by default writes wait for a slow fsync
+                                 "--appendfsync", "no"]
         if self.module:
             command += ["--loadmodule", self.module]
         self.log = open(self.dir + "/log", "ab")

@@ -19,7 +19,7 @@ class Once(Server):
         return self.alive() and not self.refuses()
 
     def refuses(self):
-        return "Checking RDB file" in self.tail()
+        return any(s in self.tail() for s in ("Checking RDB file", "Internal error in RDB reading"))
 
 
 server = Once()

@@ -247,6 +247,7 @@ COMMAND(cmd_import) {
     } else if (value) {
         reply_whole(ctx, value->import.length);
         RedisModule_ReplicateVerbatim(ctx);
+        key_changed(ctx, argv[1], "weir.import");
     }
     key_close(&handle);
     return REDISMODULE_OK;

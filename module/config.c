@@ -61,9 +61,9 @@ static int set_error(const char *name, RedisModuleString *value, void *data,
                      RedisModuleString **err) {
     (void)name;
     double rate;
-    if (RedisModule_StringToDouble(value, &rate) != REDISMODULE_OK || !(rate > 0 && rate < 1) ||
-        !spec_of(value, data, sizeof config.bf_error))
-        return refuse(err, "a rate is a number above 0 and below 1");
+    if (RedisModule_StringToDouble(value, &rate) != REDISMODULE_OK ||
+        !(rate >= BF_RATE_LEAST && rate < 1) || !spec_of(value, data, sizeof config.bf_error))
+        return refuse(err, "a rate is a number from 1e-08 to below 1");
     return REDISMODULE_OK;
 }
 
@@ -89,9 +89,10 @@ static int set_bool(const char *name, int value, void *data, RedisModuleString *
     return REDISMODULE_OK;
 }
 
-static int numeric(RedisModuleCtx *ctx, const setting *s, long long low, void *data) {
+static int numeric(RedisModuleCtx *ctx, const setting *s, long long low, long long high,
+                   void *data) {
     return RedisModule_RegisterNumericConfig(ctx, s->name, atoll(s->standard),
-                                             REDISMODULE_CONFIG_DEFAULT, low, INT64_MAX, get_number,
+                                             REDISMODULE_CONFIG_DEFAULT, low, high, get_number,
                                              set_number, NULL, data);
 }
 
@@ -112,8 +113,9 @@ int config_register(RedisModuleCtx *ctx) {
     const setting *s = settings;
     return text(ctx, &s[SET_BF_SPEC], set_spec, config.bf_spec) != REDISMODULE_OK ||
            text(ctx, &s[SET_BF_ERROR], set_error, config.bf_error) != REDISMODULE_OK ||
-           numeric(ctx, &s[SET_BF_CAPACITY], 1, &config.bf_capacity) != REDISMODULE_OK ||
-           numeric(ctx, &s[SET_CMS_SEED], 0, &config.cms_seed) != REDISMODULE_OK ||
+           numeric(ctx, &s[SET_BF_CAPACITY], 1, BF_CAPACITY_MOST, &config.bf_capacity) !=
+               REDISMODULE_OK ||
+           numeric(ctx, &s[SET_CMS_SEED], 0, INT64_MAX, &config.cms_seed) != REDISMODULE_OK ||
            truth(ctx, &s[SET_HUGE_PAGES], &config.huge_pages) != REDISMODULE_OK ||
            truth(ctx, &s[SET_REDISBLOOM], &config.redisbloom) != REDISMODULE_OK ||
            RedisModule_LoadConfigs(ctx) != REDISMODULE_OK;

@@ -14,6 +14,11 @@ typedef struct {
 } module_config;
 extern module_config config;
 
+/* What BF.RESERVE, BF.INSERT and the settings take. A filter is made for 1e-9 at the lowest, and
+ * those that may scale are several that share the rate; the capacity is beyond any memory. */
+#define BF_RATE_LEAST 1e-8
+#define BF_CAPACITY_MOST INT64_C(100000000000000)
+
 /* A setting: its name, default and meaning, for the server, the docs and the man page. */
 typedef struct {
     const char *name, *standard, *meaning;

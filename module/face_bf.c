@@ -17,7 +17,6 @@
 #include "large.h"
 
 enum { PARTS = 8, CAPACITY_LEAST = 1 };
-#define CAPACITY_MOST INT64_C(100000000000000) /* beyond any memory */
 
 typedef struct {
     double rate;
@@ -62,18 +61,19 @@ static bool spec_from_setting(const bf_options *o, char *spec, size_t size, weir
     return n > 0 && (size_t)n < size;
 }
 
-static bool choose_spec(const bf_options *o, char *spec, size_t size, weir_error *err) {
+static bool choose_spec(const bf_options *given, char *spec, size_t size, weir_error *err) {
     uint64_t bytes;
-    double rate = o->rate < 0.5 ? o->rate : 0.5; /* the highest that a filter is made for */
-    if (strcmp(config.bf_spec, "bloom") != 0) return spec_from_setting(o, spec, size, err);
-    if (o->fixed) {
-        snprintf(spec, size, "bloom:capacity=%" PRId64 ",fpr=%.17g", o->capacity, rate);
+    bf_options o = *given;
+    if (o.rate > 0.5) o.rate = 0.5; /* the highest that a filter is made for */
+    if (strcmp(config.bf_spec, "bloom") != 0) return spec_from_setting(&o, spec, size, err);
+    if (o.fixed) {
+        snprintf(spec, size, "bloom:capacity=%" PRId64 ",fpr=%.17g", o.capacity, o.rate);
         return true;
     }
     /* A part counts as full a little before its capacity: it gets a fifth more. */
-    if (!bloom_memory(rate / PARTS, 1.2 * (double)o->capacity, &bytes, err)) return false;
+    if (!bloom_memory(o.rate / PARTS, 1.2 * (double)o.capacity, &bytes, err)) return false;
     snprintf(spec, size, "growing:most=%d,memory=%" PRIu64 ",fpr=%.17g,of=(bloom)", PARTS,
-             PARTS * bytes, rate);
+             PARTS * bytes, o.rate);
     return true;
 }
 
@@ -93,6 +93,10 @@ static weir_value *make(RedisModuleCtx *ctx, RedisModuleString *name, key_handle
     return value;
 }
 
+static int reply_rate_too_low(RedisModuleCtx *ctx) {
+    return reply_error(ctx, "ERR bad error rate: the lowest is %g", BF_RATE_LEAST);
+}
+
 COMMAND(bf_reserve) {
     bf_options o = {.create = true};
     arguments args = {ctx, argv, argc, 4};
@@ -101,7 +105,8 @@ COMMAND(bf_reserve) {
     if (RedisModule_StringToDouble(argv[2], &o.rate) != REDISMODULE_OK)
         return reply_error(ctx, "ERR bad error rate");
     if (!(o.rate > 0 && o.rate < 1)) return reply_error(ctx, "ERR (0 < error rate range < 1)");
-    if (!integer_of(argv[3], &o.capacity) || o.capacity > CAPACITY_MOST)
+    if (o.rate < BF_RATE_LEAST) return reply_rate_too_low(ctx);
+    if (!integer_of(argv[3], &o.capacity) || o.capacity > BF_CAPACITY_MOST)
         return reply_error(ctx, "ERR bad capacity");
     if (o.capacity < CAPACITY_LEAST)
         return reply_error(ctx, "ERR (capacity should be larger than 0)");
@@ -220,7 +225,7 @@ COMMAND(bf_insert) {
             if (RedisModule_StringToDouble(s, &o.rate) != REDISMODULE_OK)
                 return reply_error(ctx, "ERR Bad error rate");
         } else if ((s = take_after(&args, "CAPACITY"))) {
-            if (!integer_of(s, &o.capacity) || o.capacity > CAPACITY_MOST)
+            if (!integer_of(s, &o.capacity) || o.capacity > BF_CAPACITY_MOST)
                 return reply_error(ctx, "ERR Bad capacity");
         } else if ((s = take_after(&args, "EXPANSION"))) {
             if (!integer_of(s, &expansion)) return reply_error(ctx, "ERR Bad expansion");
@@ -231,6 +236,7 @@ COMMAND(bf_insert) {
     if (args.at + 1 >= argc) return RedisModule_WrongArity(ctx);
     if (!(o.rate > 0 && o.rate < 1) || o.capacity < CAPACITY_LEAST || expansion < 0)
         return reply_error(ctx, "ERR Bad argument received");
+    if (o.rate < BF_RATE_LEAST) return reply_rate_too_low(ctx);
     o.fixed |= expansion == 0;
     return insert(ctx, argv[1], items_from(argv, argc, args.at + 1), reply_added, &o);
 }
@@ -368,6 +374,7 @@ static void load_last(RedisModuleCtx *ctx, RedisModuleString **argv, key_handle 
     RedisModule_Replicate(ctx, "WEIR.IMPORT", "slsccc", argv[1], (long long)begin, argv[3], "LAST",
                           "EPOCH", epoch);
     RedisModule_ReplyWithSimpleString(ctx, "OK");
+    key_changed(ctx, argv[1], "weir.import");
 }
 
 /* Is there a filter that gives way to the first chunk? False: the reply is given. */
@@ -402,6 +409,7 @@ COMMAND(bf_loadchunk) {
         RedisModule_Replicate(ctx, "WEIR.IMPORT", "sls", argv[1], (long long)(end - length),
                               argv[3]);
         RedisModule_ReplyWithSimpleString(ctx, "OK");
+        key_changed(ctx, argv[1], "weir.import");
     }
     key_close(&handle);
     return REDISMODULE_OK;

@@ -92,12 +92,14 @@ static bool increments_are_good(RedisModuleCtx *ctx, RedisModuleString **argv, i
 static void increase(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, weir_value *value) {
     int64_t number, time = time_now();
     int run = 2;
+    bool counted = false;
     weir_error err;
     RedisModule_ReplyWithArray(ctx, (argc - 2) / 2);
     for (int i = 2; i < argc; i += 2) {
         integer_of(argv[i + 1], &number);
         if (count_item(value, argv[i], number, time, &err)) {
             reply_count(ctx, value, argv[i]);
+            counted = true;
             continue;
         }
         reply_error(ctx, "CMS: INCRBY overflow");
@@ -105,7 +107,7 @@ static void increase(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, we
         run = i + 2;
     }
     if (argc > run) replicate_pairs(ctx, argv[1], value, argv + run, (size_t)(argc - run), time);
-    key_changed(ctx, argv[1], "weir.count");
+    if (counted) key_changed(ctx, argv[1], "weir.count");
 }
 
 COMMAND(cms_incrby) {

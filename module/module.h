@@ -62,6 +62,9 @@ bool key_vacant(RedisModuleCtx *ctx, RedisModuleString *name, const char *taken,
  * And delete it, here and on replicas. */
 void key_set(key_handle *handle, weir_value *value);
 void key_drop(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle);
+
+/* To be called by every command that changed what is at the key, and by no other: the server is not
+ * told of a change by a key that was opened for writing. */
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event);
 
 /* Make a value; NULL: the reply is given. Then put it where an absent key was opened for writing,

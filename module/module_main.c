@@ -64,7 +64,8 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     }
     if (RedisModule_IsModuleNameBusy("weir")) return REDISMODULE_ERR;
     RedisModule_SetModuleAttribs(ctx, "weir", version_number(), REDISMODULE_APIVER_1);
-    RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS);
+    RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS |
+                                          REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
     if (argc) {
         RedisModule_Log(ctx, "warning",
                         "weir: no arguments are taken; set weir.* in the configuration");

@@ -55,12 +55,19 @@ void key_set(key_handle *handle, weir_value *value) {
     handle->value = value;
 }
 
+/* To those who watch the key, or keep what they read of it, and to those who listen to events. */
+static void tell(RedisModuleCtx *ctx, RedisModuleString *name, int type, const char *event) {
+    RedisModule_SignalModifiedKey(ctx, name);
+    RedisModule_NotifyKeyspaceEvent(ctx, type, event, name);
+}
+
 void key_drop(RedisModuleCtx *ctx, RedisModuleString *name, key_handle *handle) {
     RedisModule_DeleteKey(handle->key);
     handle->value = NULL;
     RedisModule_Replicate(ctx, "DEL", "s", name);
+    tell(ctx, name, REDISMODULE_NOTIFY_GENERIC, "del");
 }
 
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {
-    RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, event, name);
+    tell(ctx, name, REDISMODULE_NOTIFY_MODULE, event);
 }

@@ -35,13 +35,16 @@ enum {
 };
 
 /* SetModuleOptions. */
-enum { REDISMODULE_OPTIONS_HANDLE_IO_ERRORS = 1 << 0 };
+enum {
+    REDISMODULE_OPTIONS_HANDLE_IO_ERRORS = 1 << 0,
+    REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED = 1 << 1
+};
 
 /* Register*Config. */
 enum { REDISMODULE_CONFIG_DEFAULT = 0, REDISMODULE_CONFIG_IMMUTABLE = 1 << 0 };
 
 /* NotifyKeyspaceEvent. */
-enum { REDISMODULE_NOTIFY_MODULE = 1 << 13 };
+enum { REDISMODULE_NOTIFY_GENERIC = 1 << 2, REDISMODULE_NOTIFY_MODULE = 1 << 13 };
 
 #define REDISMODULE_ERRORMSG_WRONGTYPE                                                             \
     "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -242,6 +245,7 @@ typedef struct {
     X(void, FreeCallReply, (RedisModuleCallReply * reply))                                         \
     X(int, NotifyKeyspaceEvent,                                                                    \
       (RedisModuleCtx * ctx, int type, const char *event, RedisModuleString *key))                 \
+    X(int, SignalModifiedKey, (RedisModuleCtx * ctx, RedisModuleString * key))                     \
     X(long long, Milliseconds, (void))                                                             \
     X(void, GetRandomBytes, (unsigned char *bytes, size_t length))                                 \
     X(void, SaveStringBuffer, (RedisModuleIO * io, const char *bytes, size_t length))              \

@@ -88,6 +88,63 @@ for name, rules, may, may_not in [("by_name", ["+weir.test", "+weir.info"], "WEI
     check(f"ACL {name}: may not write", error_of(u, may_not, "f", "a").startswith("NOPERM"))
     check(f"ACL {name}: may not read other keys", error_of(u, may, "g", "a").startswith("NOPERM"))
 
+# --- who watches a key, and who listens: told of each change, and of nothing else
+r.flushall()
+for key, spec in ("b", "bloom:memory=1K,seed=3"), ("c", "counting:memory=1K"), ("s", "countmin:width=9,depth=2,seed=0"), ("o", "kll"):
+    e("WEIR.CREATE", key, spec)
+snapshot = e("WEIR.EXPORT", "b", 0)[1]
+dump = e("BF.SCANDUMP", "b", 0)
+e("TOPK.RESERVE", "t", 2)
+e("RESTORE", "part", 0, e("DUMP", "b"))
+e("WEIR.IMPORT", "half", 0, snapshot[:20])
+listener = r.pubsub(ignore_subscribe_messages=True)
+r.config_set("notify-keyspace-events", "Edg")
+listener.psubscribe("__keyevent@0__:*")
+listener.get_message(timeout=5)  # that it is subscribed
+
+
+def told_of(key, command):
+    """Does a transaction of one who watches the key come to nothing by this command? And the events, of any key."""
+    u = Raw(server, 2)
+    u("WATCH", key)
+    e(*command)
+    u("MULTI")
+    u("PING")
+    aborted = u("EXEC") is None
+    e("PUBLISH", "__keyevent@0__:end", "")
+    events = []
+    while True:
+        message = listener.get_message(timeout=5)
+        if not message or message["channel"].endswith(b":end"):
+            return aborted, " ".join(events)
+        events.append(message["channel"].split(b":")[1].decode())
+
+
+changes = {
+    "n": [("weir.create", ["WEIR.CREATE", "n", "bloom:memory=1K"]), ("", ["WEIR.CREATE", "n", "bloom", "IFABSENT"]), ("", ["BF.RESERVE", "n", 0.1, 5])],
+    "b": [("weir.add", ["WEIR.ADD", "b", "x"]), ("weir.add", ["WEIR.ADDWITH", "b", "ITEMS", "x"]), ("", ["WEIR.REMOVE", "b", "x"]),
+          ("weir.add", ["WEIR.ADDHASH", "b", "12345678", "BATCH", "me", 1]), ("", ["WEIR.ADDHASH", "b", "12345678", "BATCH", "me", 1]),
+          ("", ["WEIR.ADDHASH", "b", "123"]), ("weir.add", ["WEIR.ADDHASH", "b", bytes(8 * 20000)]), ("weir.add", ["BF.ADD", "b", "y"]),
+          ("weir.add", ["BF.MADD", "b", "y"]), ("weir.absorb", ["WEIR.ABSORB", "b", snapshot]), ("", ["WEIR.ABSORB", "b", "x"]),
+          ("weir.merge", ["WEIR.MERGE", "b", "part"]), ("", ["WEIR.MERGE", "b", "c"]), ("", ["WEIR.TEST", "b", "x"]),
+          ("", ["WEIR.IMPORT", "b", 0, "x"]), ("", ["WEIR.EXPORT", "b", 0, "BYTES", 10]), ("", ["CMS.INCRBY", "b", "a", 1])],
+    "c": [("weir.remove", ["WEIR.REMOVE", "c", "x"])],
+    "half": [("", ["WEIR.IMPORT", "half", 5, "x"]), ("weir.import", ["WEIR.IMPORT", "half", 20, snapshot[20:30]]),
+             ("weir.import", ["WEIR.IMPORT", "half", 30, snapshot[30:], "LAST"])],
+    "bad": [("weir.import", ["WEIR.IMPORT", "bad", 0, snapshot[:40]]), ("del", ["WEIR.IMPORT", "bad", 40, "rubbish", "LAST"])],
+    "load": [("weir.import", ["BF.LOADCHUNK", "load", *dump]), ("del weir.import", ["BF.LOADCHUNK", "load", *dump]),
+             ("", ["BF.LOADCHUNK", "load", 3, "long"])],
+    "s": [("weir.count", ["WEIR.COUNT", "s", "a", 1]), ("weir.count", ["WEIR.COUNTWITH", "s", "ITEMS", "a", 1]),
+          ("", ["WEIR.COUNT", "s", "a", "x"]), ("", ["WEIR.COUNT", "s", "a", 1 << 40]), ("weir.count", ["CMS.INCRBY", "s", "a", 1]),
+          ("", ["CMS.INCRBY", "s", "a", 1 << 40]), ("weir.merge", ["CMS.MERGE", "s", 1, "s"]), ("", ["CMS.MERGE", "s", 1, "o"])],
+    "t": [("weir.count", ["TOPK.ADD", "t", "a"]), ("weir.count", ["TOPK.INCRBY", "t", "a", 3]), ("", ["TOPK.INCRBY", "t", "a", "x"]), ("", ["TOPK.LIST", "t"])],
+    "made": [("weir.create weir.add", ["BF.INSERT", "made", "ITEMS", "a"])],
+}
+for key, commands in changes.items():
+    for events, command in commands:
+        equal(f"{command[0]} {str(command[1:])[:30]}: watchers, events", told_of(key, command), (bool(events), events))
+r.config_set("notify-keyspace-events", "")
+
 # --- INFO, MEMORY USAGE, freeing by a thread
 r.flushall()
 
@@ -116,6 +173,7 @@ settings = pairs(e("CONFIG", "GET", "weir.*"))
 equal("CONFIG GET", sorted(settings), sorted(b"weir." + s for s in (b"bf-spec", b"bf-error-rate", b"bf-initial-size", b"cms-seed",
                                                                  b"huge-pages", b"redisbloom")))
 for name, value in [("bf-spec", "recnt"), ("bf-spec", "bloom:nothing=1"), ("bf-spec", ""), ("bf-spec", "hll"), ("bf-error-rate", "2"),
+                    ("bf-error-rate", "9e-9"), ("bf-initial-size", "100000000000001"),
                     ("bf-error-rate", "x"), ("bf-initial-size", "0"), ("bf-initial-size", "x"), ("cms-seed", "-1"), ("huge-pages", "maybe"),
                     ("redisbloom", "no")]:
     got = error_of(e, "CONFIG", "SET", "weir." + name, value)

@@ -1,4 +1,4 @@
-/* cmd_sketch.c - commands on sketches: count, and the questions.
+/* cmd_sketch.c - questions to sketches.
  *
  * An estimate is three numbers: the value, and the ends of the interval that holds the truth with
  * a chance of 99% at least.
@@ -10,94 +10,6 @@
 #include "key_batch.h"
 
 enum { TOP_STANDARD = 10, TOP_MOST = 1000000 };
-
-/* --- counting --------------------------------------------------------------------------------- */
-
-/* A weight is whole, or a number with a fraction for sketches that count such. */
-static bool add_one(weir_sketch *sketch, RedisModuleString *item, RedisModuleString *weight,
-                    const int64_t *time, weir_error *err) {
-    size_t length;
-    const char *key = text_of(item, &length);
-    int64_t whole;
-    double fraction;
-    weir_updates update = {.times = time};
-    if (integer_of(weight, &whole)) update.weights = &whole;
-    else if (RedisModule_StringToDouble(weight, &fraction) == REDISMODULE_OK)
-        update.fractions = &fraction;
-    return weir_sketch_add_key(sketch, key, length, &update, err) == WEIR_OK;
-}
-
-static bool weights_are_numbers(RedisModuleCtx *ctx, RedisModuleString **pairs, int count) {
-    double number;
-    for (int i = 1; i < count; i += 2) {
-        if (RedisModule_StringToDouble(pairs[i], &number) == REDISMODULE_OK && isfinite(number))
-            continue;
-        reply_error(ctx, "ERR a weight must be a number");
-        return false;
-    }
-    return true;
-}
-
-static void replicate_counts(RedisModuleCtx *ctx, RedisModuleString **argv, int from, int count,
-                             const int64_t *time) {
-    if (time)
-        RedisModule_Replicate(ctx, "WEIR.COUNTWITH", "sclcv", argv[1], "TIME", (long long)*time,
-                              "ITEMS", argv + from, (size_t)count);
-    else RedisModule_Replicate(ctx, "WEIR.COUNT", "sv", argv[1], argv + from, (size_t)count);
-}
-
-/* Pairs from argv[from] on. Where one is refused those before it are in, here and on replicas. */
-static int run_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int from,
-                     const int64_t *time) {
-    key_handle handle;
-    weir_error err = {0};
-    int done = from;
-    if ((argc - from) % 2) return reply_error(ctx, "ERR each item needs a weight");
-    if (!weights_are_numbers(ctx, argv + from, argc - from)) return REDISMODULE_OK;
-    if (!key_need(ctx, argv[1], VALUE_SKETCH, REDISMODULE_READ | REDISMODULE_WRITE, &handle))
-        return REDISMODULE_OK;
-    int64_t now = time ? *time : time_now();
-    const int64_t *at = time || handle.value->timed ? &now : NULL;
-    while (done < argc && add_one(handle.value->sketch, argv[done], argv[done + 1], at, &err))
-        done += 2;
-    if (done > from) replicate_counts(ctx, argv, from, done - from, at);
-    if (done > from) key_changed(ctx, argv[1], "weir.count");
-    if (done == argc) RedisModule_ReplyWithSimpleString(ctx, "OK");
-    else
-        reply_error(ctx, "ERR %s (%d items before it were counted)", err.message,
-                    (done - from) / 2);
-    key_close(&handle);
-    return REDISMODULE_OK;
-}
-
-COMMAND(cmd_count) { return run_count(ctx, argv, argc, 2, NULL); }
-
-COMMAND(cmd_count_with) {
-    int64_t time;
-    arguments args = {ctx, argv, argc, 2};
-    RedisModuleString *given = take_after(&args, "TIME");
-    if (given && !integer_of(given, &time))
-        return reply_error(ctx, "ERR TIME must be a whole number of nanoseconds");
-    if (!take_word(&args, "ITEMS")) return reply_unknown_word(&args);
-    if (args.at >= argc) return reply_error(ctx, "ERR ITEMS needs an item and a weight");
-    return run_count(ctx, argv, argc, args.at, given ? &time : NULL);
-}
-
-bool count_item(weir_value *value, RedisModuleString *item, int64_t weight, int64_t time,
-                weir_error *err) {
-    size_t length;
-    const char *key = text_of(item, &length);
-    weir_updates update = {.weights = &weight, .times = value->timed ? &time : NULL};
-    return weir_sketch_add_key(value->sketch, key, length, &update, err) == WEIR_OK;
-}
-
-void replicate_pairs(RedisModuleCtx *ctx, RedisModuleString *key, const weir_value *value,
-                     RedisModuleString **pairs, size_t count, int64_t time) {
-    if (value->timed)
-        RedisModule_Replicate(ctx, "WEIR.COUNTWITH", "sclcv", key, "TIME", (long long)time, "ITEMS",
-                              pairs, count);
-    else RedisModule_Replicate(ctx, "WEIR.COUNT", "sv", key, pairs, count);
-}
 
 /* --- estimates -------------------------------------------------------------------------------- */
 

@@ -90,7 +90,8 @@ static bool increments_are_good(RedisModuleCtx *ctx, RedisModuleString **argv, i
 /* An item that would overflow is an error in the array; those around it are counted, and each run
  * of them goes to replicas as one command. */
 static void increase(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, weir_value *value) {
-    int64_t number, time = time_now();
+    int64_t number, now = time_now();
+    const int64_t *time = value->timed ? &now : NULL;
     int run = 2;
     bool counted = false;
     weir_error err;
@@ -103,10 +104,10 @@ static void increase(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, we
             continue;
         }
         reply_error(ctx, "CMS: INCRBY overflow");
-        if (i > run) replicate_pairs(ctx, argv[1], value, argv + run, (size_t)(i - run), time);
+        if (i > run) replicate_pairs(ctx, argv[1], time, argv + run, (size_t)(i - run));
         run = i + 2;
     }
-    if (argc > run) replicate_pairs(ctx, argv[1], value, argv + run, (size_t)(argc - run), time);
+    if (argc > run) replicate_pairs(ctx, argv[1], time, argv + run, (size_t)(argc - run));
     if (counted) key_changed(ctx, argv[1], "weir.count");
 }
 

@@ -64,7 +64,8 @@ static void add_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, i
                       weir_value *value) {
     int count = (argc - 2) / step;
     size_t used = 0;
-    int64_t increment = 1, time = time_now();
+    int64_t increment = 1, now = time_now();
+    const int64_t *time = value->timed ? &now : NULL;
     RedisModuleString **pairs = RedisModule_TryAlloc((size_t)count * 2 * sizeof(void *));
     RedisModuleString *one = RedisModule_CreateString(ctx, "1", 1);
     weir_error err = {0};
@@ -86,7 +87,7 @@ static void add_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, i
         pairs[used++] = step == 2 ? argv[3 + i * step] : one;
     }
     if (used) {
-        replicate_pairs(ctx, argv[1], value, pairs, used, time);
+        replicate_pairs(ctx, argv[1], time, pairs, used);
         key_changed(ctx, argv[1], "weir.count");
     }
     RedisModule_FreeString(ctx, one);

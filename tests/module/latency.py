@@ -67,6 +67,10 @@ best("WEIR.ADD of 100,000", [], b"WEIR.ADD", b"f", *items)
 best("BF.MADD of 100,000", [["DEL", "b"], ["BF.RESERVE", "b", "0.001", "1000000"]], b"BF.MADD", b"b", *items)
 best("BF.MADD, not scaling", [["DEL", "n"], ["BF.RESERVE", "n", "0.001", "1000000", "NONSCALING"]], b"BF.MADD", b"n", *items)
 best("BF.MEXISTS of 100,000", [], b"BF.MEXISTS", b"b", *items)
+pairs = [x for i in items for x in (i, b"1")]
+Raw(server, 2)("WEIR.CREATE", "c", "countmin:memory=64M")
+Raw(server, 2)("WEIR.COUNT", "c", *pairs)
+best("WEIR.COUNT of 100,000", [], b"WEIR.COUNT", b"c", *pairs)
 
 # --- what may happen while a large batch is under way
 server = Server("--appendonly", "yes")
@@ -121,4 +125,16 @@ added = offered()
 check("a part was added, and is on both", 0 < added < 4_000_000 and
       digest(server.client(), "f") == digest(server.replica.client(), "f"), added)
 check("the servers live", server.alive() and server.replica.alive(), server.tail())
+
+# --- the same of counts
+server = Server()
+one, other = Raw(server, 2), Raw(server, 2)
+other("WEIR.CREATE", "f", "dyadic:bits=32,memory=64M")
+one.socket.sendall(packed(b"WEIR.COUNT", b"f", *pairs))
+check("counts are under way", wait_for(lambda: 0 < offered() < 100_000), offered())
+other("DEL", "f")
+other("WEIR.CREATE", "f", "hll")
+check("the key goes: an error", one.read().startswith("-WEIRMISSING"))
+equal("and another one of its name gets nothing", offered(), 0)
+check("the server lives", server.alive(), server.tail())
 finish()

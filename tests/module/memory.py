@@ -29,6 +29,7 @@ dump = command("BF.SCANDUMP", "kept", 0)
 payload = r.dump("kept")
 items = list(range(100))
 pairs = [x for i in items for x in (i, 2)]
+many = pairs * 30
 
 # --- what is there before each command, and the commands
 SETUP = [
@@ -51,6 +52,7 @@ COMMANDS = [
     ["WEIR.IMPORT", "part", len(snapshot) - 50, snapshot[-50:], "LAST"], ["WEIR.IMPORT", "x", 0, snapshot, "LAST"],
     ["WEIR.ABSORB", "f", snapshot, "BATCH", "me", 1], ["WEIR.ABSORB", "x", snapshot, "BATCH", "me", 1],
     ["WEIR.MERGE", "f", "g"], ["WEIR.MERGE", "x", "f", "g"], ["WEIR.COUNT", "p", *pairs], ["WEIR.COUNTWITH", "q", "ITEMS", *pairs],
+    ["WEIR.COUNT", "q", *many], ["WEIR.ADDHASH", "f", bytes(8 * 20000)],
     ["WEIR.ESTIMATE", "c", *items], ["WEIR.TOP", "p"], ["WEIR.DISTINCT", "h"], ["WEIR.QUANTILE", "q", 0, 0.5, 1],
     ["WEIR.SELFJOIN", "c"], ["WEIR.JOIN", "c", "d"],
     ["BF.RESERVE", "x", 0.01, 100], ["BF.RESERVE", "x", 0.01, 100, "NONSCALING"], ["BF.ADD", "x", "a"], ["BF.MADD", "f", *items],

@@ -89,5 +89,22 @@ for i in range(20):
 got = error_of(e, "WEIR.COUNT", "overflow", "a", 2**31 - 1, "b", 1, "a", 2**31, "c", 1)
 check("what comes before an overflow is counted", "(2 items before" in got or not got, got)
 followed(server, "all sketches")
+
+# --- many counts are counted in turns, and at once within a transaction
+many = [x for i in range(10_000) for x in (i * i % 4999, 1 + i % 3)]
+for spec in "countmin:memory=64K,seed=1", "kll:memory=8K,seed=1", "hll:seed=1", "countmin:memory=64K,decay=1h,seed=1":
+    for key in "turns", "once":
+        r.delete(key)
+        r.execute_command("WEIR.CREATE", key, spec, "EPOCH", "1")
+    equal(f"{spec}: 10,000 counts", r.execute_command("WEIR.COUNTWITH", "turns", "TIME", 10**18, "ITEMS", *many), b"OK")
+    p = r.pipeline(transaction=True)
+    p.execute_command("WEIR.COUNTWITH", "once", "TIME", 10**18, "ITEMS", *many)
+    equal(f"{spec}: and in a transaction", p.execute(), [b"OK"])
+    equal(f"{spec}: give the same bytes", digest(r, "turns"), digest(r, "once"))
+r.execute_command("WEIR.CREATE", "refuses", "countmin:memory=64K,counter=32,seed=1")
+got = error_of(e, "WEIR.COUNT", "refuses", *many, "a", 1 << 40, *many)
+check("one of many is refused: those before it are in", "(10000 items before it were counted)" in got, got)
+equal("and those behind it are not", dict(zip(*[iter(e("WEIR.INFO", "refuses"))] * 2))[b"offered"], 10_000)
+followed(server, "many counts")
 check("the server lives", server.alive() and server.replica.alive(), server.tail())
 finish()

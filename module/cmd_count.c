@@ -106,7 +106,7 @@ static void release(void *work) {
 /* The same, with strings that live on when the command is over; NULL: no memory. */
 static counting *take_over(const counting *c) {
     counting *own = RedisModule_TryAlloc(sizeof *own);
-    RedisModuleString **pairs = RedisModule_TryAlloc(c->count * sizeof *pairs);
+    RedisModuleString **pairs = RedisModule_TryAlloc(c->count * sizeof(void *));
     if (!own || !pairs) {
         RedisModule_Free(own);
         RedisModule_Free(pairs);

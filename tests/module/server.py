@@ -151,7 +151,7 @@ class Raw:
             return rest == b"t"
         if kind == b"_":
             return None
-        return line.decode()  # +OK, -ERR ...
+        return line.decode(errors="replace")  # +OK, -ERR ...
 
 
 def wait_for(condition, seconds=20):

@@ -90,24 +90,31 @@ static int run_with(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, boo
 COMMAND(cmd_add_with) { return run_with(ctx, argv, argc, true); }
 COMMAND(cmd_test_with) { return run_with(ctx, argv, argc, false); }
 
+static void remove_all(RedisModuleCtx *ctx, RedisModuleString *key, weir_filter *filter,
+                       const key_source *source) {
+    key_batch batch;
+    if (!batch_take(ctx, &batch, filter, source)) return;
+    weir_batch b = {.count = batch.count, .hashes = batch.hashes};
+    weir_filter_remove_batch(filter, &b, batch.verdicts, NULL);
+    batch_reply(ctx, &batch); /* here 1 is for one that was taken back */
+    RedisModule_ReplicateVerbatim(ctx);
+    key_changed(ctx, key, "weir.remove");
+    batch_free(&batch);
+}
+
 COMMAND(cmd_remove) {
     key_handle handle;
-    key_batch batch;
     weir_error err;
+    uint64_t none;
     const key_source source = {.items = argv + 2, .count = (size_t)(argc - 2)};
+    const batch_task task = {.remove = true, .reply = batch_reply};
     if (!key_need(ctx, argv[1], VALUE_FILTER, REDISMODULE_READ | REDISMODULE_WRITE, &handle))
         return REDISMODULE_OK;
-    if (batch_take(ctx, &batch, handle.value->filter, &source)) {
-        weir_batch b = {.count = batch.count, .hashes = batch.hashes};
-        if (weir_filter_remove_batch(handle.value->filter, &b, batch.verdicts, &err) != WEIR_OK) {
-            reply_failure(ctx, &err);
-        } else {
-            batch_reply(ctx, &batch); /* here 1 is for one that was taken back */
-            RedisModule_ReplicateVerbatim(ctx);
-            key_changed(ctx, argv[1], "weir.remove");
-        }
-        batch_free(&batch);
-    }
+    weir_filter *filter = handle.value->filter;
+    if (weir_filter_remove_batch(filter, &(weir_batch){0}, &none, &err) != WEIR_OK)
+        reply_failure(ctx, &err); /* this filter cannot: also not of no items */
+    else if (!large_begin(ctx, argv[1], handle.value, &source, &task))
+        remove_all(ctx, argv[1], filter, &source);
     key_close(&handle);
     return REDISMODULE_OK;
 }

@@ -100,21 +100,36 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString *key, const large_b
     for (size_t i = 0; i < used; i++) RedisModule_FreeString(ctx, more[i]);
 }
 
+static void take_back(RedisModuleCtx *ctx, RedisModuleString *key, large_batch *large,
+                      weir_filter *filter) {
+    const key_batch *b = &large->batch;
+    weir_batch batch = {.count = b->count, .hashes = b->hashes};
+    weir_filter_remove_batch(filter, &batch, b->verdicts, NULL);
+    RedisModule_Replicate(ctx, "WEIR.REMOVE", "sv", key, large->source.items + large->done,
+                          b->count);
+}
+
+static void decide(RedisModuleCtx *ctx, RedisModuleString *key, large_batch *large,
+                   const weir_value *value) {
+    const batch_task *task = &large->task;
+    key_batch *b = &large->batch;
+    batch_run(b, value->filter, task->offer, task->bounded ? value_room(value) : UINT64_MAX);
+    if (task->offer && b->count) replicate(ctx, key, large);
+}
+
 /* STRETCH keys more. */
 static bool stretch(RedisModuleCtx *ctx, void *work, RedisModuleString *key, weir_value *value) {
     large_batch *large = work;
     key_batch *b = &large->batch;
     size_t left = large->source.count - large->done, count = left < STRETCH ? left : STRETCH;
     batch_fill(b, value->filter, &large->source, large->done, count);
-    batch_run(b, value->filter, large->task.offer,
-              large->task.bounded ? value_room(value) : UINT64_MAX);
+    if (large->task.remove) take_back(ctx, key, large, value->filter);
+    else decide(ctx, key, large, value);
     memcpy(large->verdicts + large->done / 64, b->verdicts, (b->count + 7) / 8);
-    bool changed = large->task.offer && b->count;
-    if (changed) replicate(ctx, key, large);
     if (large->source.items) free_items(large, large->done, b->count);
     large->done += b->count;
     large->full = b->full;
-    return changed;
+    return large->task.remove || (large->task.offer && b->count);
 }
 
 static bool is_done(const void *work) {
@@ -131,7 +146,9 @@ static void reply_large(RedisModuleCtx *ctx, const void *work) {
 bool large_begin(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
                  const key_source *source, const batch_task *task) {
     const turn_task turns = {.kind = VALUE_FILTER,
-                             .event = task->offer ? "weir.add" : NULL,
+                             .event = task->offer    ? "weir.add"
+                                      : task->remove ? "weir.remove"
+                                                     : NULL,
                              .stretch = stretch,
                              .is_done = is_done,
                              .reply = reply_large,

@@ -9,6 +9,7 @@ typedef void batch_reply_fn(RedisModuleCtx *ctx, const key_batch *batch);
 /* What is done with a batch, and how that is answered. */
 typedef struct {
     bool offer;   /* or test */
+    bool remove;  /* or take back items, of a filter that can */
     bool bounded; /* of new keys only so many as the filter is made for (value_room) */
     batch_reply_fn *reply;
 } batch_task;

@@ -75,7 +75,7 @@ static void go_on(RedisModuleCtx *ctx, void *data) {
         return;
     }
     if (writes && (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_SLAVE)) {
-        t->failure = "READONLY the server became a replica; a part of the batch was added";
+        t->failure = "READONLY the server became a replica; a part of the batch was done";
     } else {
         handle.key = RedisModule_OpenKey(ctx, t->key, mode);
         weir_value *value = key_value(handle.key, t->task.kind);

@@ -122,6 +122,11 @@ others = sum(r.execute_command("BF.MEXISTS", "face", *[b"x" + i for i in many]))
 check("of others", others < 200, others)
 equal("of no filter", r.execute_command("BF.MEXISTS", "none", "a", "b"), [0, 0])
 
+r.execute_command("WEIR.CREATE", "back", "counting:memory=4M")
+r.execute_command("WEIR.ADD", "back", *many[:40_000])
+equal("large WEIR.REMOVE", [sum(r.execute_command("WEIR.REMOVE", "back", *many)) for _ in range(2)], [40_000, 0])
+equal("and all is as if it was never there", sum(r.execute_command("WEIR.TEST", "back", *many)), 70_000)
+
 # --- kept replies: at most 1,024 producers, the oldest goes
 r.execute_command("WEIR.CREATE", "p", "bloom:memory=64K")
 for i in range(1025):
@@ -153,13 +158,15 @@ check("a replica follows", wait_for(lambda: s.info("replication")["master_link_s
 r.execute_command("WEIR.CREATE", "made", "recent:memory=64K")
 r.execute_command("WEIR.CREATE", "timed", "recent:memory=64K,window=1h")
 r.execute_command("WEIR.ADD", "made", *range(1000))
+r.execute_command("WEIR.ADD", "back", *many)
+r.execute_command("WEIR.REMOVE", "back", *many[30_000:])
 r.execute_command("WEIR.ADD", "timed", *range(1000))
 r.execute_command("WEIR.ADDWITH", "timed", "IMPORTANCE", "2", "ITEMS", *range(1000))
 r.execute_command("WEIR.ADDHASH", "timed", hashes[:8000])
 r.execute_command("WEIR.ADDHASH", "timed", hashes[:8000], "BATCH", "me", 1)
 r.execute_command("WEIR.ADDHASH", "big", hashes + blob(1, 2, 3))
 r.wait(1, 5000)
-for k in [b"made", b"timed", b"big"] + keys:
+for k in [b"made", b"timed", b"big", b"back"] + keys:
     equal(f"replica: same digest of {k.decode()}", digest(s, k), digest(r, k))
 check("a replica refuses", error_of(Raw(replica, 2), "WEIR.ADD", "f", "x").startswith("READONLY"))
 equal("and answers", s.execute_command("WEIR.TEST", "made", 1, 5000), [0, 1])

@@ -70,7 +70,7 @@ best("BF.MEXISTS of 100,000", [], b"BF.MEXISTS", b"b", *items)
 pairs = [x for i in items for x in (i, b"1")]
 Raw(server, 2)("WEIR.CREATE", "c", "countmin:memory=64M")
 Raw(server, 2)("WEIR.COUNT", "c", *pairs)
-best("WEIR.COUNT of 100,000", [], b"WEIR.COUNT", b"c", *pairs)
+best("WEIR.COUNT of 50,000", [], b"WEIR.COUNT", b"c", *pairs[:100_000])
 
 # --- what may happen while a large batch is under way
 server = Server("--appendonly", "yes")

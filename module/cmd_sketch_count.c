@@ -1,4 +1,4 @@
-/* cmd_count.c - WEIR.COUNT and COUNTWITH: items with weights into a sketch.
+/* cmd_sketch_count.c - WEIR.COUNT and COUNTWITH: items with weights into a sketch.
  *
  * Items are counted one after the other; where one is refused those before it are in, here and on
  * replicas. Many of them are counted in turns (turns.h), each stretch replicated as a command of

@@ -82,7 +82,7 @@ equal("errors and questions change nothing", [digest(r, k) for k in ("cm", "top"
 r.execute_command("WEIR.CREATE", "decay", "top:k=9,memory=16K,decay=1h")
 r.execute_command("WEIR.CREATE", "window", "window:length=1h,of=(countmin:memory=4K)", "SKETCH")
 r.execute_command("WEIR.CREATE", "sample", "sample:n=20")
-r.execute_command("WEIR.CREATE", "overflow", "countmin:memory=4K,counter=32")
+r.execute_command("WEIR.CREATE", "overflow", "countmin:memory=4K,counter=32,seed=1")
 for i in range(20):
     for key in "decay", "window", "sample", "top", "kll":
         r.execute_command("WEIR.COUNT", key, *[x for j in range(50) for x in (i * j % 37, 1)])

@@ -139,6 +139,16 @@ static bool goes_live(const weir_remote *remote, const char *spec) {
     return at_live_is_for(weir_remote_spec(remote, there, sizeof there) ? there : spec);
 }
 
+/* The number of slices, too, must be what is asked for. */
+static int check_slices(const weir_remote *remote, const at_settings *at) {
+    weir_remote_stats s;
+    weir_remote_get_stats(remote, &s);
+    if (!at->slices || at->slices == s.slices) return EXIT_DONE;
+    return cli_error("'%s' holds a filter in %zu slices, not %zu; use the same options or another "
+                     "name",
+                     at->url, s.slices, at->slices);
+}
+
 static int begin(at_filter *f, at_settings *at, const char *spec, bool kind_given) {
     weir_error err;
     if (weir_remote_open(&f->remote, at->url, &at->options, &err) != WEIR_OK)
@@ -154,7 +164,8 @@ static int begin(at_filter *f, at_settings *at, const char *spec, bool kind_give
         return cli_error("--%s goes with --filter tree", at->leaf ? "leaf" : "leaves");
     if (weir_remote_begin(f->remote, spec, at->slices, &err) != WEIR_OK)
         return cli_error("%s", err.message);
-    return check_spec(f->remote, at->url, spec, kind_given);
+    code = check_slices(f->remote, at);
+    return code == EXIT_DONE ? check_spec(f->remote, at->url, spec, kind_given) : code;
 }
 
 int at_begin(at_filter **out, at_settings *at, const char *spec, bool kind_given) {
@@ -435,7 +446,7 @@ static weir_remote_slice *look(weir_remote *remote, char spec[SPEC_SIZE],
     return NULL;
 }
 
-int at_inspect(const at_settings *at, const char *url, bool json) {
+int at_inspect(const at_settings *at, const char *url, bool json, bool after) {
     char spec[SPEC_SIZE] = "";
     weir_remote *remote;
     weir_remote_stats stats;
@@ -443,6 +454,11 @@ int at_inspect(const at_settings *at, const char *url, bool json) {
     if (weir_remote_open(&remote, url, &at->options, &err) != WEIR_OK)
         return cli_error("%s", err.message);
     bool live = weir_remote_spec(remote, spec, sizeof spec) && at_live_is_for(spec);
+    if (after && !*spec) {
+        weir_remote_close(remote);
+        return EXIT_DONE;
+    }
+    if (after && !json) putchar('\n');
     weir_remote_slice *slices =
         live ? at_live_look(at, url, spec, &stats) : look(remote, spec, &stats);
     double alone = slices && !live ? messages_of(remote, stats.slices) : 0;
@@ -466,8 +482,8 @@ int at_inspect(const at_settings *at, const char *url, bool json) {
 
 #else
 
-int at_inspect(const at_settings *at, const char *url, bool json) {
-    (void)at, (void)json;
+int at_inspect(const at_settings *at, const char *url, bool json, bool after) {
+    (void)at, (void)json, (void)after;
     return cli_error("cannot reach '%s': this weir was built without hiredis", url);
 }
 

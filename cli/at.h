@@ -146,7 +146,8 @@ enum {
          AT_GROUP,                                                                                 \
          false,                                                                                    \
          "Slices of a filter that is made.",                                                       \
-         "Without it as few as keep each within 32M, but one for each master."},                   \
+         "Without it as few as keep each within 32M, but one for each master. Of a filter that is "  \
+     "there it must be the number."},                   \
         {AT_LEAF,                                                                                  \
          "leaf",                                                                                   \
          0,                                                                                        \
@@ -226,9 +227,10 @@ int64_t at_now(at_filter *filter);
 /* Did a signal end the wait for servers? What was collected since may be NEW for that alone. */
 bool at_gave_up(void);
 
-/* weir inspect: the slices of an address. EXIT_TROUBLE after a message. */
+/* weir inspect: the slices of an address. after: something else of that name was shown, so that
+ * there need not be a filter, too. EXIT_TROUBLE after a message. */
 bool at_is_url(const char *text);
-int at_inspect(const at_settings *at, const char *url, bool json);
+int at_inspect(const at_settings *at, const char *url, bool json, bool after);
 
 /* The full spec of the filter; the caller frees it. NULL if memory is out. */
 char *at_spec(const at_filter *filter);

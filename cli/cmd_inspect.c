@@ -293,7 +293,8 @@ static void show_json(weir_snapshot *snapshot, const char *path) {
     puts("]}");
 }
 
-/* Sketches that runs of `weir count --at` add to, or the filter of `weir dedup --at`. */
+/* Sketches that runs of `weir count --at` add to, and the filter of `weir dedup --at`: either, or
+ * both. */
 static int show_servers(const at_settings *at, const char *url, bool json) {
     count_shelf *shelf;
     weir_snapshot *snapshot;
@@ -301,14 +302,14 @@ static int show_servers(const at_settings *at, const char *url, bool json) {
     if (code != EXIT_DONE) return code;
     if (!count_shelf_exists(shelf)) {
         count_shelf_close(shelf);
-        return at_inspect(at, url, json);
+        return at_inspect(at, url, json, false);
     }
     code = count_shelf_read(shelf, &snapshot);
     if (code == EXIT_DONE && json) show_json(snapshot, url);
     if (code == EXIT_DONE && !json) show_text(snapshot, url);
     if (code == EXIT_DONE) weir_snapshot_free(snapshot);
     count_shelf_close(shelf);
-    return code;
+    return code == EXIT_DONE ? at_inspect(at, url, json, true) : code;
 }
 
 static int run_inspect(int argc, char **argv) {

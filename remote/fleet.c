@@ -205,25 +205,63 @@ static weir_status reach(fleet *f, weir_error *err) {
     return fleet_connect(f, node, err) == WIRE_OK ? WEIR_OK : WEIR_ERR_IO;
 }
 
-weir_status fleet_open(fleet **out, const char *url, const wire_options *options, weir_error *err) {
+/* A parameter that is not known here is a slip, or meant for somebody else. */
+static weir_status check_parameters(const wire_url *url, weir_error *err) {
+    static const char *const known[] = {"db", "name", "user"};
+    enum { KNOWN = sizeof known / sizeof *known };
+    for (size_t i = 0; i < url->parameter_count; i++) {
+        size_t k = 0;
+        while (k < KNOWN && strcmp(url->parameters[i].key, known[k]) != 0) k++;
+        if (k == KNOWN)
+            return wire_fail(err, WEIR_ERR_SPEC,
+                             "the address has '%.32s=', which is not known there; db=, name= and "
+                             "user= are, all else is an option",
+                             url->parameters[i].key);
+    }
+    return WEIR_OK;
+}
+
+/* A deployment of which nothing is known yet; *out is to be closed in either case. */
+static weir_status begin(fleet **out, const char *url, const wire_options *options,
+                         weir_error *err) {
     fleet *f = *out = calloc(1, sizeof *f);
     wire_options asking = *options;
-    if (!f || !(f->url = calloc(1, sizeof *f->url))) {
-        free(f);
-        *out = NULL;
-        return wire_no_memory(err);
-    }
+    if (!f || !(f->url = calloc(1, sizeof *f->url))) return wire_no_memory(err);
     if (!asking.reply_ms || asking.reply_ms > ASKING_MS) asking.reply_ms = ASKING_MS;
     if (!asking.connect_ms || asking.connect_ms > ASKING_MS) asking.connect_ms = ASKING_MS;
     weir_status status = wire_url_parse(f->url, url, err);
     if (status == WEIR_OK) status = wire_access_new(&f->access, options, f->url, err);
     if (status == WEIR_OK) status = wire_access_new(&f->asking, &asking, f->url, err);
     if (status == WEIR_OK) f->reply_ms = f->access->options.reply_ms;
-    if (status == WEIR_OK) status = reach(f, err);
+    return status;
+}
+
+weir_status fleet_open(fleet **out, const char *url, const wire_options *options, weir_error *err) {
+    weir_status status = begin(out, url, options, err);
+    if (status == WEIR_OK) status = check_parameters((*out)->url, err);
+    if (status == WEIR_OK) status = reach(*out, err);
     if (status != WEIR_OK) {
-        fleet_close(f);
+        fleet_close(*out);
         *out = NULL;
     }
+    return status;
+}
+
+weir_status fleet_find(const char *url, const wire_options *options, const char *key, char **host,
+                       uint16_t *port, weir_error *err) {
+    fleet *f;
+    const fleet_node *node = NULL;
+    *host = NULL;
+    weir_status status = begin(&f, url, options, err);
+    if (status == WEIR_OK) {
+        f->url->cluster = true;
+        status = reach(f, err);
+    }
+    if (status == WEIR_OK && !(node = fleet_at(f, fleet_slot(key, strlen(key)))))
+        status = wire_fail(err, WEIR_ERR_IO, "no node of the cluster has the slot of '%s'", key);
+    if (status == WEIR_OK && !(*host = strdup(node->host))) status = wire_no_memory(err);
+    if (status == WEIR_OK) *port = node->port;
+    fleet_close(f);
     return status;
 }
 
@@ -236,7 +274,7 @@ void fleet_close(fleet *f) {
     }
     wire_access_free(f->asking);
     wire_access_free(f->access);
-    wire_url_release(f->url);
+    if (f->url) wire_url_release(f->url);
     free(f->url);
     free(f);
 }

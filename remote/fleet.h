@@ -38,9 +38,16 @@ typedef struct {
 } fleet;
 
 /* Reach a server and learn the map. With an address of one server that turns out to be a
- * node of a cluster it fails and says what to write. */
+ * node of a cluster it fails and says what to write. WEIR_ERR_SPEC: the address, or parameters in
+ * it other than db, name and user. */
 weir_status fleet_open(fleet **out, const char *url, const wire_options *options, weir_error *err);
 void fleet_close(fleet *f); /* NULL is allowed */
+
+/* Of the cluster that the server of an address is part of: the master that has the key's slot, for
+ * who needs no more than one. The address may have parameters of the caller's; the caller frees
+ * *host. */
+weir_status fleet_find(const char *url, const wire_options *options, const char *key, char **host,
+                       uint16_t *port, weir_error *err);
 
 /* The slot of a key: of what is between its first { and the next }, if anything is. */
 uint16_t fleet_slot(const char *key, size_t length);

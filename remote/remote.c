@@ -167,9 +167,11 @@ static weir_status make_twin(weir_remote *r, const char *spec, size_t slices, we
 static weir_status plan_new(weir_remote *r, const char *spec, size_t asked, weir_error *err) {
     uint64_t total = manifest_memory(spec);
     size_t masters = fleet_primaries(r->fleet), slices = asked;
-    if (!slices) slices = (size_t)((total + SLICE_BYTES - 1) / SLICE_BYTES);
-    if (slices < masters) slices = masters;
-    if (slices < 1) slices = 1;
+    if (!asked) {
+        slices = (size_t)((total + SLICE_BYTES - 1) / SLICE_BYTES);
+        if (slices < masters) slices = masters;
+        if (slices < 1) slices = 1;
+    }
     if (slices > MANIFEST_SLICES)
         return wire_fail(err, WEIR_ERR_RANGE,
                          "%zu slices are needed, which is more than %d; ask for less memory",

@@ -370,7 +370,14 @@ static wire_outcome shake_hands(wire *w, int64_t until, weir_error *err) {
         wire_waited waited =
             wire_wait(w->access, w->fd, got == WIRE_IO_WANT_WRITE ? POLLOUT : POLLIN, until);
         if (waited == WIRE_WAIT_STOPPED) return wire_close(w), stopped(err);
-        if (waited == WIRE_WAIT_LATE) return silent(w, err, w->access->options.connect_ms);
+        if (waited == WIRE_WAIT_LATE) {
+            wire_close(w);
+            wire_report(err, WEIR_ERR_IO,
+                        "no TLS connection to '%s': it has not answered for %g s; does it speak "
+                        "TLS on this port?",
+                        w->server, (double)w->access->options.connect_ms / 1000);
+            return WIRE_LOST;
+        }
     }
     return WIRE_OK;
 }

@@ -61,12 +61,6 @@ typedef struct {
 weir_status wire_url_parse(wire_url *url, const char *text, weir_error *err);
 void wire_url_release(wire_url *url);
 
-/* The value behind `?key=`, or NULL. */
-const char *wire_url_parameter(const wire_url *url, const char *key);
-
-/* Does the text begin as such an address does? */
-bool wire_url_is(const char *text);
-
 /* --- options -------------------------------------------------------------------------- */
 
 typedef struct {
@@ -86,6 +80,7 @@ typedef struct wire_access wire_access;
 
 /* Read the password, load certificates. The options' texts must live as long as it. tls:
  * connections will need it. WEIR_ERR_IO: a file cannot be read or is no good;
+ * WEIR_ERR_SPEC: certificates, and no TLS in the address;
  * WEIR_ERR_UNSUPPORTED: this build has no TLS; WEIR_ERR_MEMORY. */
 weir_status wire_access_new(wire_access **out, const wire_options *options, const wire_url *url,
                             weir_error *err);

@@ -82,6 +82,10 @@ weir_status wire_access_new(wire_access **out, const wire_options *options, cons
     if (user && !(a->user = strdup(user))) status = wire_no_memory(err);
     if (status == WEIR_OK) status = find_password(a, err);
     if (status == WEIR_OK && url->tls) status = wire_tls_new(&a->tls, options, err);
+    else if (status == WEIR_OK && (options->ca_file || options->cert_file || options->key_file))
+        status = wire_fail(err, WEIR_ERR_SPEC,
+                           "certificates are for TLS, which the address does not ask for: write "
+                           "rediss:// or rediss+cluster://");
     if (status != WEIR_OK) {
         wire_access_free(a);
         *out = NULL;

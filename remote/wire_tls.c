@@ -15,6 +15,7 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct wire_tls {
     SSL_CTX *context;
@@ -24,9 +25,12 @@ struct wire_tls_stream {
     SSL *ssl;
 };
 
-/* The reason of the first error in OpenSSL's queue, which is empty then. */
+/* The reason of the first error in OpenSSL's queue, which is empty then. One of the system's, such
+ * as a file that is not there, has a number for its reason. */
 static const char *reason(void) {
-    const char *text = ERR_reason_error_string(ERR_peek_error());
+    unsigned long code = ERR_peek_error();
+    const char *text =
+        ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
     ERR_clear_error();
     return text ? text : "no reason given";
 }

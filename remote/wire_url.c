@@ -34,8 +34,6 @@ static size_t scheme_of(const char *text) {
     return i;
 }
 
-bool wire_url_is(const char *text) { return scheme_of(text) < SCHEMES; }
-
 /* A stretch of the text. */
 typedef struct {
     const char *at;
@@ -238,10 +236,4 @@ void wire_url_release(wire_url *url) {
     free(url->user);
     free(url->name);
     *url = (wire_url){0};
-}
-
-const char *wire_url_parameter(const wire_url *url, const char *key) {
-    for (size_t i = 0; i < url->parameter_count; i++)
-        if (!strcmp(url->parameters[i].key, key)) return url->parameters[i].value;
-    return NULL;
 }

@@ -1,8 +1,12 @@
 /* broker_redis.c - Redis and Valkey streams over remote/wire.h.
  *
  * redis://[USER@]HOST[:PORT]/STREAM?group=GROUP to read, redis://HOST/STREAM to write; rediss://
- * for TLS, unix:/PATH?name=STREAM for a socket.
+ * for TLS, redis+cluster:// through any node of a cluster, unix:/PATH?name=STREAM for a socket.
  *
+ * Clusters  A stream is one key, so one master has it: that one is found when the stream is opened,
+ *           by the map of slots, and talked to alone. Whoever wrote redis:// and came to another node
+ *           is sent there, too. If it moves while the run goes on, the run ends as if the server had
+ *           gone away: the next one finds it.
  * What of an entry is the record: the field that the parameter `field` names; without it the one
  * field that the entry has, or if there are several all of them as a JSON object of strings. An
  * entry that goes on to a stream keeps its fields as they were.
@@ -26,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "wire.h"
+#include "fleet.h"
 
 enum {
     CLAIM_MS = 60000,      /* how long an entry must have been with another consumer */
@@ -44,6 +48,7 @@ typedef struct {
     wire_url address;
     wire_access *access;
     wire *wire;
+    bool in_cluster;
     char name[NAME_MOST]; /* of the connection */
 } redis_link;
 
@@ -58,17 +63,58 @@ static stream_status fail(stream_error *err, const weir_error *reason) {
     return broker__fail(err, "%s", reason->message);
 }
 
+/* Has another server of a cluster the key? */
+static bool is_elsewhere(const wire_reply *reply) {
+    return wire_is_error(reply, "MOVED") || wire_is_error(reply, "ASK");
+}
+
 /* An error that the server gave in return, in words about this stream. */
 static stream_status refused(const redis_link *l, const wire_reply *reply, stream_error *err) {
     weir_error reason;
     if (wire_is_error(reply, "WRONGTYPE"))
         return broker__fail(err, "'%s' at %s is no stream, but a key of another type", l->url->name,
                             wire_server(l->wire));
-    if (wire_is_error(reply, "NOGROUP"))
+    bool gone = wire_is_error(reply, "NOGROUP") || wire_is_error(reply, "UNBLOCKED");
+    if (is_elsewhere(reply) || (gone && l->in_cluster))
+        return broker__fail(err,
+                            "the stream '%s' is no longer at %s: if it was moved to another server "
+                            "of the cluster, start the run again",
+                            l->url->name, wire_server(l->wire));
+    if (gone)
         return broker__fail(err, "the stream '%s' at %s, or its group, is gone", l->url->name,
                             wire_server(l->wire));
     wire_explain(wire_server(l->wire), reply, &reason);
     return fail(err, &reason);
+}
+
+/* Connect to the first server of the address, or to the one of its cluster that has the stream. */
+static stream_status reach(redis_link *l, const wire_options *options, bool find,
+                           stream_error *err) {
+    weir_error reason;
+    const wire_host *first = &l->address.hosts[0];
+    wire_options asking = *options;
+    char *host = NULL;
+    uint16_t port = first->port;
+    l->in_cluster = find;
+    asking.client_name = NULL; /* the name stands for who writes, see wait_for_zombies() */
+    if (find && fleet_find(l->url->text, &asking, l->url->name, &host, &port, &reason) != WEIR_OK)
+        return fail(err, &reason);
+    wire_free(l->wire);
+    l->wire = wire_new(l->access, &l->address, host ? host : first->host, port);
+    free(host);
+    if (!l->wire) return broker__no_memory(err);
+    return wire_connect(l->wire, &reason) == WIRE_OK ? STREAM_OK : fail(err, &reason);
+}
+
+/* Does this server send us elsewhere? What else it says to this question is of no interest. */
+static stream_status ask_whether_here(redis_link *l, bool *here, stream_error *err) {
+    weir_error reason;
+    wire_reply *reply = NULL;
+    if (wire_call(l->wire, &reply, &reason, "XLEN %s", l->url->name) != WIRE_OK)
+        return fail(err, &reason);
+    *here = !is_elsewhere(reply);
+    wire_reply_free(reply);
+    return STREAM_OK;
 }
 
 static stream_status open_link(redis_link *l, const broker_url *url, stream_error *err) {
@@ -76,14 +122,16 @@ static stream_status open_link(redis_link *l, const broker_url *url, stream_erro
     wire_options options = {.password_file = broker_url_get(url, "password-file", NULL),
                             .ca_file = broker_url_get(url, "ca", NULL),
                             .client_name = l->name};
+    bool here = true;
     l->url = url;
     if (!*l->name) snprintf(l->name, sizeof l->name, "weir");
     if (wire_url_parse(&l->address, url->text, &reason) != WEIR_OK ||
         wire_access_new(&l->access, &options, &l->address, &reason) != WEIR_OK)
         return fail(err, &reason);
-    l->wire = wire_new(l->access, &l->address, l->address.hosts[0].host, l->address.hosts[0].port);
-    if (!l->wire) return broker__no_memory(err);
-    return wire_connect(l->wire, &reason) == WIRE_OK ? STREAM_OK : fail(err, &reason);
+    if (l->address.cluster) return reach(l, &options, true, err);
+    if (reach(l, &options, false, err) != STREAM_OK || ask_whether_here(l, &here, err) != STREAM_OK)
+        return STREAM_FAILED;
+    return here ? STREAM_OK : reach(l, &options, true, err);
 }
 
 /* The next reply; an error of the server's is a failure. The caller frees it. */
@@ -696,7 +744,8 @@ BROKER_CLASSES
 #endif
 
 const broker_kind broker__redis = {
-    .schemes = "redis|rediss|valkey|valkeys|unix",
+    .schemes = "redis|rediss|redis+cluster|rediss+cluster|valkey|valkeys|valkey+cluster|"
+               "valkeys+cluster|unix",
     .library = "hiredis",
     .source_parameters = "group|consumer|field|start|claim|name|db|ca|password-file",
     .sink_parameters = "field|name|db|ca|password-file",

@@ -65,6 +65,25 @@ static stream_status password_given(stream_error *err) {
                              "use ?password-file=FILE, or WEIR_PASSWORD in the environment");
 }
 
+/* What a parameter may be, where that is one of a few words; the first is the standard. */
+static const char *choices_of(const char *name) {
+    static const struct {
+        const char *name, *choices;
+    } all[] = {{"start", "first|new"}, {"transactions", "yes|no"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(name, all[i].name)) return all[i].choices;
+    return NULL;
+}
+
+static stream_status check_value(const broker_url *url, const char *name, const char *value,
+                                 stream_error *err) {
+    const char *choices = choices_of(name);
+    if (!*value) return broker__fail(err, "'%s' of '%s' is empty", name, url->text);
+    if (!choices || is_one_of(value, strlen(value), choices)) return STREAM_OK;
+    return broker__fail(err, "%s=%s of '%s' cannot be; it is %.*s or %s", name, value, url->text,
+                        (int)strcspn(choices, "|"), choices, strchr(choices, '|') + 1);
+}
+
 static stream_status parse_parameters(broker_url *url, char *at, const char *known,
                                       stream_error *err) {
     size_t most = 1;
@@ -91,6 +110,7 @@ static stream_status parse_parameters(broker_url *url, char *at, const char *kno
         if (!unescape(value))
             return broker__fail(err, "'%s' of '%s' has a %% that is not followed by two hex digits",
                                 at, url->text);
+        if (check_value(url, at, value, err) != STREAM_OK) return STREAM_FAILED;
         url->parameters[url->parameter_count].name = at;
         url->parameters[url->parameter_count++].value = value;
         at = next;

@@ -21,6 +21,11 @@ r set later:weir 'weir 9
 spec=recent' >/dev/null; trouble_like later-version "dedup: the key 'later:weir' on the server is not the description of a filter, or one of another version of weir*" dedup --at "$at/later" /dev/null
 trouble_like inspect-type "inspect: *WRONGTYPE*" inspect "$at/list"
 
+# addresses and options that say what is not so
+trouble_like parameter "dedup: the address has 'group=', which is not known there; *" dedup --at "$at/spec?group=g" keys
+trouble_like certificates "dedup: certificates are for TLS, which the address does not ask for: write rediss://*" dedup --at "$at/spec" --ca-file pass keys
+trouble_like no-tls "dedup: no TLS connection to *does it speak TLS on this port?" dedup --at "rediss${at#redis}/spec" keys
+
 # users: what the documentation grants is enough, for all that a run does
 acl=$(sed -n 's/^ *`ACL SETUSER weir on >PASSWORD \([^`]*\)`.*$/\1/p' "$root/docs/cluster.md")
 is acl-is-there 1 "$(grep -c '~clicks' <<<"$acl")"

@@ -40,6 +40,11 @@ run merge -o both.weir "$h/merged" s0.weir; is pull-and-file 0 $rc
 run inspect "$h/merged"; is inspect-code 0 $rc; is inspect-parts 2 "$(grep -c '^sketch' out)"
 run inspect --json "$h/merged"; is inspect-total 20000 "$(grep -o '"total":[0-9]*' out | head -1 | cut -d: -f2)"
 
+# a filter of the same name is shown, too
+run dedup --at "$h/merged" --memory 1M part.00
+run inspect "$h/merged"; is inspect-both "0 2 1" "$rc $(grep -c '^sketch' out) $(grep -c '^merged:{' out)"
+run inspect --json "$h/merged"; is inspect-both-json 2 "$(wc -l <out)"
+
 # what does not fit
 trouble_like other-seed "count: '$h/words' does not fit: *" count --at "$h/words" --seed 8 --top 5 part.00
 trouble_like other-key "count: '$h/words' was made *; use the same options or another name" count --at "$h/words" --format csv -k 2 part.00

@@ -61,6 +61,28 @@ moved() { # NAME: the run of that name, its slice 0 moved to where slice 1 is
 moved three
 moved tree
 
+# streams that stand on the cluster: the line of the documentation, through a node that has neither, by
+# redis:// too. Their slots, of foo and bar, are on different masters.
+to_nodes() { ask 0 -c "$@" >/dev/null; }
+for i in 7 7 8; do to_nodes xadd foo "*" id $i url /a; done
+for i in {0..5}; do
+  any=redis://127.0.0.1:${ports[$i]}
+  run dedup --from "$any/foo?group=g$i" --to "$any/bar$i" --key .id --at "redis+cluster://127.0.0.1:${ports[$i]}/line$i" --until-end -q
+  is "stream-by-node-$i" "0 2" "$rc $(ask 0 -c xlen "bar$i")"
+done
+stream() { echo "redis+cluster://127.0.0.1:${ports[$1]}/$2"; }
+# one moves to another master while a run reads it: the run ends, and the next one goes on
+clicks=(dedup --from "$(stream 0 foo)?group=m" --to "$(stream 1 clean)" --format json --key .id --state m.weir)
+"$WEIR" "${clicks[@]}" 2>err & run=$!
+until_true 10 test "$(ask 0 -c xlen clean)" = 2
+slot=$(ask 0 cluster keyslot foo) from=$(owner "$(ask 0 cluster keyslot foo)")
+for i in {0..2}; do [[ ${ports[$i]} != "$from" ]] && move "$slot" "${ports[$i]}" >/dev/null && break; done
+wait $run; is stream-moved-exit 2 $?
+grep -q "^weir: dedup: the stream 'foo' is no longer at 127.0.0.1:$from: if it was moved to another server of the cluster, start the run again$" err && ok stream-moved-said || no stream-moved-said "$(cat err)"
+for i in 8 9; do to_nodes xadd foo "*" id $i url /a; done
+run "${clicks[@]}" --until-end; is stream-moved-again "0 3" "$rc $(ask 0 -c xlen clean)"
+trouble_like stream-no-cluster "dedup: no connection to '127.0.0.1:1': *" dedup --from 'redis+cluster://127.0.0.1:1/foo?group=g'
+
 # a run begins while a slice is lost, with its master and the replica of that
 keeper=$(owner "$(ask 0 cluster keyslot tree:weir)") other=$(owner "$(ask 0 cluster keyslot three:weir)")
 for i in 1 2 3; do

@@ -114,6 +114,8 @@ trouble_like password "dedup: --from: a password does not belong on a command li
 grep -q secret err && no password-not-said "$(cat err)" || ok password-not-said
 trouble_like no-name "dedup: --from: '$h' names no stream; it looks like redis://HOST/NAME" dedup --from "$h" "${o[@]}"
 trouble_like parameter "dedup: --to: 'group' of '*' is not known there; there are: *" dedup --to "$h/x?group=g" "${o[@]}" events
+trouble_like empty "dedup: --from: 'group' of '*' is empty" dedup --from "$h/clicks?group=" "${o[@]}"
+trouble_like start "dedup: --from: start=last of '*' cannot be; it is first or new" dedup --from "$h/clicks?group=g&start=last" "${o[@]}"
 trouble_like no-url "dedup: --to: 'http://h/x' is no URL of a stream; *" dedup --to http://h/x "${o[@]}" events
 trouble from-and-files "dedup: --from reads a stream; leave out the files" dedup --from "$h/clicks?group=g" events
 trouble_like from-header "dedup: messages have no header; give --key by number" dedup --from "$h/clicks?group=g" --format csv --header

@@ -88,7 +88,7 @@ static const opt_entry dedup_table[] = {
     {D_FROM, "from", 0, OPT_VALUE, "URL", NULL, NULL, G_STREAMS, true,
      "Read a broker's stream (`--to` writes one).",
      "= redis://HOST/STREAM?group=G\na stream of Redis or Valkey, by a consumer group; also "
-     "`rediss://` and `unix:/PATH?name=STREAM`\n\n"
+     "`rediss://`, `redis+cluster://` and `unix:/PATH?name=STREAM`\n\n"
      "= nats://HOST/STREAM?group=G\na stream of NATS JetStream, by a durable consumer\n\n"
      "= kafka://HOST/TOPIC?group=G\na topic of Kafka, by a consumer group\n\n"
      "Each message is a record; `--format` says how to find a key in it. A message is acknowledged "

@@ -154,7 +154,9 @@ static bool parse(manifest *m, const char *text) {
     if (strncmp(text, first_line, sizeof first_line - 1) != 0 || strncmp(spec, "spec=", 5) != 0)
         return false;
     size_t length = strcspn(spec += 5, "\n");
-    if (length >= sizeof m->spec || strncmp(spec + length, "\ntags=", 6) != 0) return false;
+    if (length >= sizeof m->spec || !wire_is_printable(spec, length) ||
+        strncmp(spec + length, "\ntags=", 6) != 0)
+        return false;
     snprintf(m->spec, sizeof m->spec, "%.*s", (int)length, spec);
     return parse_tags(m, spec + length + 6);
 }

@@ -105,7 +105,8 @@ static weir_status odd(const char *key, weir_error *err) {
 static bool take_part(weir_shelf *s, const char *line, size_t length) {
     const char *blank = memchr(line, ' ', length);
     size_t name = blank ? (size_t)(blank - line) : 0;
-    if (!name || name >= PART_NAME || s->count == PARTS_MOST) return false;
+    if (!name || name >= PART_NAME || s->count == PARTS_MOST || !wire_is_printable(line, length))
+        return false;
     part *p = &s->parts[s->count];
     memcpy(p->name, line, name);
     p->name[name] = 0;

@@ -117,6 +117,9 @@ bool wire_is_text(const wire_reply *reply, const char *text);
 /* Of a map as RESP2 has it (name, value, name, value): the value, or NULL. Any reply is allowed. */
 const wire_reply *wire_reply_field(const wire_reply *map, const char *name);
 
+/* Is all of a text printable, as what is to be shown to people must be? */
+bool wire_is_printable(const char *text, size_t length);
+
 /* An integer, or a string that is one in decimal. */
 bool wire_reply_number(const wire_reply *reply, int64_t *value);
 

@@ -5,6 +5,7 @@
  */
 #include "wire_access.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -31,6 +32,9 @@ void wire_report(weir_error *err, weir_status code, const char *format, ...) {
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
+    /* Names and texts in it may be a server's: nothing that a terminal would obey. */
+    for (char *c = err->message; *c; c++)
+        if (iscntrl((unsigned char)*c)) *c = '?';
 }
 
 /* --- the password ------------------------------------------------------------------------ */

@@ -173,6 +173,12 @@ const wire_reply *wire_reply_field(const wire_reply *map, const char *name) {
     return NULL;
 }
 
+bool wire_is_printable(const char *text, size_t length) {
+    size_t i = 0;
+    while (i < length && isprint((unsigned char)text[i])) i++;
+    return i == length;
+}
+
 bool wire_reply_number(const wire_reply *reply, int64_t *value) {
     char *end;
     if (!reply) return false;

@@ -19,6 +19,7 @@ trouble_like wrong-spec "dedup: '*/spec' holds a filter with fpr=1%*, not 2%*" d
 trouble_like wrong-kind "dedup: '*/spec' holds *" dedup --at "$at/spec" --filter bloom --memory 1M /dev/null
 r set later:weir 'weir 9
 spec=recent' >/dev/null; trouble_like later-version "dedup: the key 'later:weir' on the server is not the description of a filter, or one of another version of weir*" dedup --at "$at/later" /dev/null
+r set evil:weir $'weir 1\nspec=recent:memory=1M\e[2J,fpr=1%\ntags=a\n' >/dev/null; trouble_like no-terminal "inspect: the key 'evil:weir' on the server is not the description of a filter, *" inspect "$at/evil"
 trouble_like inspect-type "inspect: *WRONGTYPE*" inspect "$at/list"
 
 # addresses and options that say what is not so

@@ -123,6 +123,14 @@ trouble_like from-fixed "dedup: a message is a record of its own length; *" dedu
 trouble_like to-all "dedup: --to takes --emit new or seen: *" dedup --to "$h/x" --emit all events
 trouble_like output-no-state "dedup: --from and --output need --state FILE: *" dedup --from "$h/clicks?group=g" -o file
 trouble_like nobody "dedup: *127.0.0.1:1*" dedup --from redis://127.0.0.1:1/clicks?group=g "${o[@]}"
+# what the documentation grants a user is enough
+acl=$(sed -n 's/^`ACL SETUSER weir on >PASSWORD \([^`]*\)`.*$/\1/p' "$root/docs/streams.md")
+is acl-is-there 1 "$(grep -c '~clicks ~clean' <<<"$acl")"
+# shellcheck disable=SC2086
+r acl setuser weir on '>sesame' $acl >/dev/null; r del clean >/dev/null; rm -f acl.weir
+u=redis://weir@127.0.0.1:$port
+WEIR_PASSWORD=sesame run dedup --from "$u/clicks?group=acl&claim=1ms" --to "$u/clean" --state acl.weir --metrics acl.metrics --until-end "${o[@]}"
+is acl-code 0 $rc; is acl-all "$(wc -l <exact)" "$(r xlen clean)"; is acl-lag 1 "$(grep -c '^weir_stream_lag_messages 0' acl.metrics)"
 r config set requirepass sesame >/dev/null
 trouble_like noauth "dedup: *127.0.0.1:$port*" dedup --from "$h/clicks?group=g" --until-end "${o[@]}"
 echo sesame >pass; rm -f p.weir

@@ -625,8 +625,10 @@ static size_t slice_of(uint64_t hash, size_t slices) {
     return (size_t)(((unsigned __int128)mix(hash ^ SLICE_SALT) * slices) >> 64);
 }
 
+/* Arrays for so many keys, of which there may be none. */
 static bool room_for(flight *f, size_t count, size_t slices) {
-    if (count <= f->room) return true;
+    if (f->room && count <= f->room) return true;
+    count += !count;
     free(f->verdicts), free(f->requests), free(f->hashes), free(f->times);
     free(f->importances), free(f->from), free(f->slice_of);
     f->verdicts = calloc(WEIR_VERDICT_WORDS(count), 8);

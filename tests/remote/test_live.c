@@ -511,8 +511,10 @@ static void refusals_are_one_line(void **state) {
 
 int main(void) {
 #ifdef __SANITIZE_ADDRESS__
-    puts("ok test_live # skip a module with sanitizers needs a server with sanitizers");
-    return 0;
+    if (!getenv("WEIR_MODULE")) {
+        puts("ok test_live # skip a module with sanitizers needs a server with sanitizers");
+        return 0;
+    }
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_producer_hears_what_the_filter_here_says),

@@ -373,8 +373,10 @@ static void slices_are_spread(void **state) {
 
 int main(void) {
 #ifdef __SANITIZE_ADDRESS__
-    puts("ok test_remote # skip a module with sanitizers needs a server with sanitizers");
-    return 0;
+    if (!getenv("WEIR_MODULE")) {
+        puts("ok test_remote # skip a module with sanitizers needs a server with sanitizers");
+        return 0;
+    }
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_are_those_of_the_specification),

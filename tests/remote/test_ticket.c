@@ -242,8 +242,10 @@ static void notes_are_kept(void **state) {
 
 int main(void) {
 #ifdef __SANITIZE_ADDRESS__
-    puts("ok test_ticket # skip a module with sanitizers needs a server with sanitizers");
-    return 0;
+    if (!getenv("WEIR_MODULE")) {
+        puts("ok test_ticket # skip a module with sanitizers needs a server with sanitizers");
+        return 0;
+    }
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ticket_is_answered_as_before),

@@ -146,8 +146,9 @@ enum {
          AT_GROUP,                                                                                 \
          false,                                                                                    \
          "Slices of a filter that is made.",                                                       \
-         "Without it as few as keep each within 32M, but one for each master. Of a filter that is "  \
-     "there it must be the number."},                   \
+         "Without it as few as keep each within 32M, but one for each master. Of a filter that "   \
+         "is "                                                                                     \
+         "there it must be the number."},                                                          \
         {AT_LEAF,                                                                                  \
          "leaf",                                                                                   \
          0,                                                                                        \

@@ -154,7 +154,7 @@ static wire_outcome refuse(wire *w, weir_error *err, wire_parsed why) {
     if (why == WIRE_PARSED_NO_MEMORY) return no_memory(w, err);
     wire_close(w);
     if (why == WIRE_PARSED_TOO_LONG)
-        wire_report(err, WEIR_ERR_IO, "the server '%s' sends a reply of more than %llu bytes",
+        wire_report(err, WEIR_ERR_RANGE, "the server '%s' sends a reply of more than %llu bytes",
                     w->server, (unsigned long long)w->access->options.reply_bytes);
     else
         wire_report(err, WEIR_ERR_IO,

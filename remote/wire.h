@@ -89,7 +89,8 @@ void wire_access_free(wire_access *access); /* NULL is allowed */
 /* --- replies ----------------------------------------------------------------------------
  *
  * Replies are checked as they come: one that is not in the protocol, that is longer than
- * options.reply_bytes with all that is in it, or a line that has no end, is WIRE_WRONG. */
+ * options.reply_bytes with all that is in it, or a line that has no end, is WIRE_WRONG. Of these
+ * two the error has the code WEIR_ERR_RANGE. */
 typedef enum {
     WIRE_STATUS, /* +OK */
     WIRE_ERROR,  /* -ERR ... */

@@ -4,8 +4,8 @@
  * for TLS, redis+cluster:// through any node of a cluster, unix:/PATH?name=STREAM for a socket.
  *
  * Clusters  A stream is one key, so one master has it: that one is found when the stream is opened,
- *           by the map of slots, and talked to alone. Whoever wrote redis:// and came to another node
- *           is sent there, too. If it moves while the run goes on, the run ends as if the server had
+ *           by the map of slots, and talked to alone. Whoever wrote redis:// and came to another
+ * node is sent there, too. If it moves while the run goes on, the run ends as if the server had
  *           gone away: the next one finds it.
  * What of an entry is the record: the field that the parameter `field` names; without it the one
  * field that the entry has, or if there are several all of them as a JSON object of strings. An
@@ -14,6 +14,8 @@
  * Reading   A consumer group, made if it is not there. First what this consumer was given before
  *           and did not acknowledge (XREADGROUP with an id), then new entries; and from time to
  *           time what others of the group have had for too long (XAUTOCLAIM).
+ *           How many are asked for at once follows from how long the last ones were; if a reply is
+ *           too long all the same, they are read one by one from the list of those given to us.
  * Writing   XADD, as many on the way as fit, their replies read in between and when flushing.
  * Position  The id of the stream's last entry. The tail is read by XRANGE. The connection has a
  *           name of the state's: before the tail is read, connections of that name that the server
@@ -31,13 +33,18 @@
 #include <unistd.h>
 
 #include "fleet.h"
+#include "wire_access.h"
 
 enum {
     CLAIM_MS = 60000,      /* how long an entry must have been with another consumer */
     MOST_ON_THE_WAY = 512, /* XADDs whose replies are outstanding */
     ZOMBIE_MS = 10000,     /* to wait for connections of a killed run */
+    AT_FIRST = 64,         /* entries of the first read, when nobody knows how long they are, */
+    GROWTH = 8,            /* and how many times more the next one asks for at most */
     NAME_MOST = 128
 };
+
+#define ENTRY_BYTES (UINT64_C(1) << 30) /* one entry by itself: as long as --max-record may be */
 
 /* ------------------------------------------------------------------------
  * Connections
@@ -49,6 +56,8 @@ typedef struct {
     wire_access *access;
     wire *wire;
     bool in_cluster;
+    size_t at_once;       /* entries to be asked for */
+    uint64_t bytes;       /* of the last reply with entries */
     char name[NAME_MOST]; /* of the connection */
 } redis_link;
 
@@ -124,6 +133,7 @@ static stream_status open_link(redis_link *l, const broker_url *url, stream_erro
                             .client_name = l->name};
     bool here = true;
     l->url = url;
+    l->at_once = AT_FIRST;
     if (!*l->name) snprintf(l->name, sizeof l->name, "weir");
     if (wire_url_parse(&l->address, url->text, &reason) != WEIR_OK ||
         wire_access_new(&l->access, &options, &l->address, &reason) != WEIR_OK)
@@ -134,16 +144,48 @@ static stream_status open_link(redis_link *l, const broker_url *url, stream_erro
     return here ? STREAM_OK : reach(l, &options, true, err);
 }
 
-/* The next reply; an error of the server's is a failure. The caller frees it. */
-static stream_status read_reply(redis_link *l, wire_reply **reply, stream_error *err) {
-    weir_error reason;
-    *reply = NULL;
-    if (wire_read(l->wire, reply, 0, &reason) != WIRE_OK) return fail(err, &reason);
+/* An error of the server's in the place of a reply is a failure. */
+static stream_status not_refused(const redis_link *l, wire_reply **reply, stream_error *err) {
     if ((*reply)->type != WIRE_ERROR) return STREAM_OK;
     refused(l, *reply, err);
     wire_reply_free(*reply);
     *reply = NULL;
     return STREAM_FAILED;
+}
+
+/* The next reply. The caller frees it. */
+static stream_status read_reply(redis_link *l, wire_reply **reply, stream_error *err) {
+    weir_error reason;
+    *reply = NULL;
+    if (wire_read(l->wire, reply, 0, &reason) != WIRE_OK) return fail(err, &reason);
+    return not_refused(l, reply, err);
+}
+
+/* As read_reply(), of entries. NULL without an error: there were too many bytes, and the connection
+ * is made again to ask for one entry alone, and if that is too long for it as it is. */
+static stream_status read_entries(redis_link *l, wire_reply **reply, stream_error *err) {
+    weir_error reason;
+    wire_traffic before, after;
+    wire_get_traffic(l->wire, &before);
+    wire_outcome how = wire_read(l->wire, reply, 0, &reason);
+    wire_get_traffic(l->wire, &after);
+    l->bytes = after.received - before.received;
+    if (how == WIRE_OK) return not_refused(l, reply, err);
+    uint64_t *most = &l->access->options.reply_bytes;
+    bool alone = l->at_once == 1;
+    if (how != WIRE_WRONG || reason.code != WEIR_ERR_RANGE || (alone && *most == ENTRY_BYTES))
+        return fail(err, &reason);
+    if (alone) *most = ENTRY_BYTES;
+    l->at_once = 1;
+    return wire_connect(l->wire, &reason) == WIRE_OK ? STREAM_OK : fail(err, &reason);
+}
+
+/* So many entries came with the last reply: ask for about a batch's bytes the next time. */
+static void learn(redis_link *l, size_t count) {
+    if (!count) return;
+    uint64_t next = BROKER_BATCH_BYTES / (l->bytes / count + 1);
+    if (next > l->at_once * GROWTH) next = l->at_once * GROWTH;
+    l->at_once = next < 1 ? 1 : next > BROKER_BATCH ? BROKER_BATCH : next;
 }
 
 static stream_status odd(const redis_link *l, const char *command, stream_error *err) {
@@ -289,6 +331,7 @@ static stream_status take_entries(redis_link *l, redis_batch *b, const wire_repl
             b->field_count -= m->field_count;
         else b->count++;
     }
+    learn(l, list->count);
     size_t field_at = 0, json_at = 0;
     for (size_t i = 0; i < b->count; i++) {
         broker_message *m = &b->messages[i];
@@ -400,13 +443,21 @@ static stream_status poll_own(redis_source *s, stream_error *err) {
     bool any;
     write_id(from, s->own_at);
     if (wire_appendf(s->link.wire, &reason, "XREADGROUP GROUP %s %s COUNT %d STREAMS %s %s",
-                     s->group, s->consumer, (int64_t)BROKER_BATCH, s->link.url->name,
+                     s->group, s->consumer, (int64_t)s->link.at_once, s->link.url->name,
                      from) != WIRE_OK)
         return fail(err, &reason);
-    if (read_reply(&s->link, &reply, err) != STREAM_OK ||
-        take_read(s, reply, &s->own_at, &any, err) != STREAM_OK)
-        return STREAM_FAILED;
+    if (read_entries(&s->link, &reply, err) != STREAM_OK) return STREAM_FAILED;
+    if (!reply) return STREAM_OK;
+    if (take_read(s, reply, &s->own_at, &any, err) != STREAM_OK) return STREAM_FAILED;
     if (!any) s->own = false;
+    return STREAM_OK;
+}
+
+/* A reply that was too long has been given to this consumer all the same: it is on our list, with
+ * entries that were read before, which are known. */
+static stream_status read_own_again(redis_source *s) {
+    s->own = true;
+    s->own_at = (broker_id){0, 0};
     return STREAM_OK;
 }
 
@@ -417,9 +468,10 @@ static stream_status poll_lost(redis_source *s, stream_error *err) {
     broker_id last = {0, 0};
     if (wire_appendf(s->link.wire, &reason, "XAUTOCLAIM %s %s %s %d %s COUNT %d", s->link.url->name,
                      s->group, s->consumer, s->claim_ms, s->claim_at,
-                     (int64_t)BROKER_BATCH) != WIRE_OK)
+                     (int64_t)s->link.at_once) != WIRE_OK)
         return fail(err, &reason);
-    if (read_reply(&s->link, &reply, err) != STREAM_OK) return STREAM_FAILED;
+    if (read_entries(&s->link, &reply, err) != STREAM_OK) return STREAM_FAILED;
+    if (!reply) return read_own_again(s);
     s->batch.reply = reply;
     if (reply->type != WIRE_ARRAY || reply->count < 2 || reply->items[0]->type != WIRE_STRING)
         return odd(&s->link, "XAUTOCLAIM", err);
@@ -438,12 +490,13 @@ static stream_status poll_new(redis_source *s, int timeout_ms, stream_error *err
         timeout_ms > 0
             ? wire_appendf(s->link.wire, &reason,
                            "XREADGROUP GROUP %s %s COUNT %d BLOCK %d STREAMS %s >", s->group,
-                           s->consumer, (int64_t)BROKER_BATCH, (int64_t)timeout_ms,
+                           s->consumer, (int64_t)s->link.at_once, (int64_t)timeout_ms,
                            s->link.url->name)
             : wire_appendf(s->link.wire, &reason, "XREADGROUP GROUP %s %s COUNT %d STREAMS %s >",
-                           s->group, s->consumer, (int64_t)BROKER_BATCH, s->link.url->name);
+                           s->group, s->consumer, (int64_t)s->link.at_once, s->link.url->name);
     if (sent != WIRE_OK) return fail(err, &reason);
-    if (read_reply(&s->link, &reply, err) != STREAM_OK) return STREAM_FAILED;
+    if (read_entries(&s->link, &reply, err) != STREAM_OK) return STREAM_FAILED;
+    if (!reply) return read_own_again(s);
     return take_read(s, reply, &last, &any, err);
 }
 
@@ -564,6 +617,7 @@ typedef struct {
     const char **words; /* of a command */
     size_t *lengths;
     size_t room, room_of_lengths;
+    size_t unsent;    /* bytes of records that were appended since the last flush */
     char last[48];    /* id of the last entry, ours or not; "": not known */
     char tail_at[49]; /* "(ID": after it */
     bool tail_done;
@@ -690,7 +744,10 @@ static stream_status sink_send(void *self, const broker_message *m, const char *
     }
     if (wire_append(s->link.wire, n, s->words, s->lengths, &reason) != WIRE_OK)
         return fail(err, &reason);
-    if (wire_outstanding(s->link.wire) < MOST_ON_THE_WAY) return STREAM_OK;
+    s->unsent += m->length;
+    if (wire_outstanding(s->link.wire) < MOST_ON_THE_WAY && s->unsent < BROKER_BATCH_BYTES)
+        return STREAM_OK;
+    s->unsent = 0;
     if (wire_flush(s->link.wire, &reason) != WIRE_OK) return fail(err, &reason);
     return read_replies(s, MOST_ON_THE_WAY / 2, err);
 }
@@ -724,12 +781,14 @@ static stream_status sink_poll_tail(void *self, int timeout_ms, const broker_mes
         broker_id last = {0, 0};
         empty_batch(&s->batch);
         if (s->tail_done) return STREAM_END;
+        size_t asked = s->link.at_once;
         if (wire_appendf(s->link.wire, &reason, "XRANGE %s %s + COUNT %d", s->link.url->name,
-                         s->tail_at, (int64_t)BROKER_BATCH) != WIRE_OK)
+                         s->tail_at, (int64_t)asked) != WIRE_OK)
             return fail(err, &reason);
-        if (read_reply(&s->link, &s->batch.reply, err) != STREAM_OK) return STREAM_FAILED;
+        if (read_entries(&s->link, &s->batch.reply, err) != STREAM_OK) return STREAM_FAILED;
+        if (!s->batch.reply) continue;
         if (s->batch.reply->type != WIRE_ARRAY) return odd(&s->link, "XRANGE", err);
-        s->tail_done = s->batch.reply->count < BROKER_BATCH;
+        s->tail_done = s->batch.reply->count < asked;
         if (take_entries(&s->link, &s->batch, s->batch.reply, s->tail_field, s->producer, NULL,
                          &last, err) != STREAM_OK)
             return STREAM_FAILED;

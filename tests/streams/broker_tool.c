@@ -70,7 +70,8 @@ static int get(const char *text, size_t most) {
         }
         fflush(stdout);
         if (all >= most) _exit(0);
-        if (broker_source_settle(source, SIZE_MAX, &err)) return say(err.message);
+        if (most == SIZE_MAX && broker_source_settle(source, SIZE_MAX, &err))
+            return say(err.message);
     }
     broker_source_close(source);
     broker_url_release(&url);

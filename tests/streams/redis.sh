@@ -37,6 +37,18 @@ is poison-done 0 "$(r xpending poison p | head -1)"
 trouble_like poison-json "dedup: message *-* of '*': invalid JSON: *" dedup --from "$h/poison?group=q" --until-end "${o[@]}"
 run dedup --from "$h/poison?group=w&field=data" --to "$h/passed" --until-end --on-bad pass "${o[@]}"; is poison-pass 4 "$(r xlen passed)"
 
+# long entries: not as many at once as of short ones, in the source and where the sink is read after a crash; and
+# one that is too long by itself
+r eval "for i = 1, 300 do redis.call('xadd', KEYS[1], '*', 'data', i) end for i = 1, 58 do redis.call('xadd', KEYS[1], '*', 'data', string.rep('x', 1200000) .. i) end" 1 long >/dev/null
+a=(dedup --from "$h/long?group=c" --to "$h/sink" --state long.weir --until-end --memory 64K -q)
+crash after-send:357 "${a[@]}"; is long-crashed yes $crashed
+run "${a[@]}"; is long-code 0 $rc; is long-all "358 0" "$(r xlen sink) $(r xpending long c | head -1)"
+r xadd huge '*' data a >/dev/null
+r eval "redis.call('xadd', KEYS[1], '*', 'data', string.rep('y', 70000000))" 1 huge >/dev/null
+run dedup --from "$h/huge?group=c" --until-end --memory 64K -q --on-bad drop; is huge-dropped "0 1" "$rc $(wc -l <out)"
+is huge-done 0 "$(r xpending huge c | head -1)"
+r del long huge sink >/dev/null
+
 # crashes. From a stream to a stream: each id once, and the same events as without
 lost=0 twice=0 reached=0
 for place in "${places[@]}"; do

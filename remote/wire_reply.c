@@ -206,8 +206,9 @@ bool wire_is_passing(const wire_reply *error) {
 static const struct {
     const char *word, *advice;
 } advices[] = {
-    {"NOAUTH", "it wants a password: --password-file FILE, or WEIR_PASSWORD in the environment"},
-    {"WRONGPASS", "check the user in the address, and the password in --password-file or "
+    {"NOAUTH", "it wants a password: --password-file FILE (of a stream password-file= in its URL), "
+               "or WEIR_PASSWORD in the environment"},
+    {"WRONGPASS", "check the user in the address, and the password in its file or "
                   "WEIR_PASSWORD"},
     {"NOPERM", "the user needs this command and these keys in its ACL: docs/cluster.md lists them"},
     {"LOADING", "it is reading its data from the disk; try again when it has done so"},

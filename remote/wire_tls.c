@@ -122,9 +122,11 @@ int wire_tls_shake(wire_tls_stream *s, char *why, size_t size) {
     if (came != WIRE_IO_FAILED) return came;
     long verified = SSL_get_verify_result(s->ssl);
     if (verified != X509_V_OK)
-        snprintf(why, size,
-                 "its certificate is not accepted (%s); --ca-file FILE says who signed it",
-                 X509_verify_cert_error_string(verified));
+        snprintf(
+            why, size,
+            "its certificate is not accepted (%s); --ca-file FILE (of a stream ca= in its URL) "
+            "says who signed it",
+            X509_verify_cert_error_string(verified));
     else if (ERR_peek_error()) snprintf(why, size, "%s; does it speak TLS on this port?", reason());
     else why[0] = 0; /* the connection was cut */
     return came;

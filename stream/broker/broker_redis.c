@@ -310,7 +310,7 @@ static bool find_record(redis_batch *b, broker_message *m, const char *field, bo
 static stream_status take_entries(redis_link *l, redis_batch *b, const wire_reply *list,
                                   const char *field, const char *producer, broker_ids *gone,
                                   broker_id *last, stream_error *err) {
-    bool json[BROKER_BATCH];
+    bool json[BROKER_BATCH] = {false};
     if (list->type != WIRE_ARRAY) return odd(l, "a read", err);
     for (size_t i = 0; i < list->count && b->count < BROKER_BATCH; i++) {
         const wire_reply *entry = list->items[i], *mark;

@@ -154,6 +154,25 @@ static stream_status parse_place(broker_url *url, char *at, stream_error *err) {
     return STREAM_OK;
 }
 
+/* The copy of the text, whose scheme has that length. */
+static stream_status take_apart(broker_url *url, char *copy, size_t length, broker_role role,
+                                stream_error *err) {
+    url->scheme = copy;
+    copy[length] = 0;
+    const broker_kind *kind = broker__kind(url->scheme);
+    char *place = copy + length + 1, *query = place + strcspn(place, "?");
+    if (*query) *query++ = 0;
+    bool reads = role == BROKER_SOURCE;
+    if (reads ? !kind->source : !kind->sink)
+        return broker__fail(err, "this weir was built without %s, which '%s' needs", kind->library,
+                            url->text);
+    if (parse_parameters(url, query, reads ? kind->source_parameters : kind->sink_parameters,
+                         err) != STREAM_OK)
+        return STREAM_FAILED;
+    return strcmp(url->scheme, "unix") ? parse_place(url, place, err)
+                                       : parse_socket(url, place, err);
+}
+
 stream_status broker_url_parse(broker_url *url, const char *text, broker_role role,
                                stream_error *err) {
     static char nobody[] = "";
@@ -166,25 +185,9 @@ stream_status broker_url_parse(broker_url *url, const char *text, broker_role ro
                             text);
     url->text = strdup(text);
     url->memory = strdup(text);
-    stream_status status = url->text && url->memory ? STREAM_OK : broker__no_memory(err);
-    if (status == STREAM_OK) {
-        url->scheme = url->memory;
-        url->memory[length] = 0;
-        const broker_kind *kind = broker__kind(url->scheme);
-        char *place = url->memory + length + 1, *query = place + strcspn(place, "?");
-        if (*query) *query++ = 0;
-        bool built = role == BROKER_SOURCE ? kind->source != NULL : kind->sink != NULL;
-        if (!built)
-            status = broker__fail(err, "this weir was built without %s, which '%s' needs",
-                                  kind->library, text);
-        if (status == STREAM_OK)
-            status = parse_parameters(
-                url, query, role == BROKER_SOURCE ? kind->source_parameters : kind->sink_parameters,
-                err);
-        if (status == STREAM_OK)
-            status = strcmp(url->scheme, "unix") ? parse_place(url, place, err)
-                                                 : parse_socket(url, place, err);
-    }
+    stream_status status = url->text && url->memory
+                               ? take_apart(url, url->memory, length, role, err)
+                               : broker__no_memory(err);
     if (status != STREAM_OK) broker_url_release(url);
     return status;
 }

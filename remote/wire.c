@@ -357,7 +357,7 @@ static int connect_far(wire *w, int64_t until, const char **why) {
 }
 
 static wire_outcome shake_hands(wire *w, int64_t until, weir_error *err) {
-    char why[160] = "";
+    char why[224] = "";
     if (!(w->tls = wire_tls_open(w->access->tls, w->fd, w->host))) return no_memory(w, err);
     for (int got; (got = wire_tls_shake(w->tls, why, sizeof why)) != 1;) {
         if (got == WIRE_IO_END || (got == WIRE_IO_FAILED && !why[0]))

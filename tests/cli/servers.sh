@@ -16,4 +16,12 @@ trouble chance-and-fail "plan: --chance says how many may be lost at once; leave
 trouble rate-alone "plan: --sites asks about sites, memory and rates alone; ask about the stream without it" plan --sites 10 --rate 5K
 trouble_like too-large "plan: * slices of * are too large to be moved; take more nodes, or less memory" plan --sites 2 --chance 1% --memory 100T
 trouble_like chance-of-one "plan: --chance *" plan --sites 2 --chance 100% --memory 1G
+# what the documentation shows is what it prints
+sed -n 's/^    weir \(plan --sites .*\)/\1/p' "$root/docs/cluster.md" >commands; is commands-shown 2 "$(wc -l <commands)"
+while read -r line; do
+  # shellcheck disable=SC2086
+  run $line
+  sed '/./s/^/    /' out | grep -vxFf "$root/docs/cluster.md" >differs
+  is "shown-${line:5:12}" "0 " "$rc $(cat differs)"
+done <commands
 finish

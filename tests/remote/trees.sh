@@ -66,7 +66,8 @@ is together "weir: dedup: 3 slices of 'together' stand on 1 master: the 3 on '12
 # a server that is killed, and one that came back empty: no record is lost, and it is said what happened when
 mkfifo feed
 "$WEIR" dedup --at "$at/killed" --filter 'tree:memory=1M' --lost-after 200ms --stats <feed >out 2>err & run=$!
-exec 9>feed; seq 100 >&9; sleep 0.3
+exec 9>feed; seq 100 >&9
+for _ in {1..200}; do [[ -s out ]] && break; sleep 0.05; done # it is at work
 kill -9 $server; sleep 0.1; seq 101 200 >&9; sleep 1; begin; sleep 2.5; seq 300 >&9; exec 9>&-
 wait $run; is killed-exit 0 $?
 sort -nu out >sorted; seq 300 >want; same killed-loses-nothing sorted want

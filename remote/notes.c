@@ -24,6 +24,7 @@ static weir_status call(weir_remote *r, const char *key, size_t count, const cha
                         const size_t *lengths, wire_reply **reply, weir_error *err) {
     if (r->flight_count)
         return wire_fail(err, WEIR_ERR_RANGE, "batches are on their way: collect them first");
+    requests_settle(r);
     weir_status status =
         fleet_command(r->fleet, key, count, words, lengths, PATIENCE_MS, reply, err);
     if (status != WEIR_OK || (*reply)->type != WIRE_ERROR) return status;

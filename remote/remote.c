@@ -377,6 +377,7 @@ weir_status weir_remote_begin(weir_remote *r, const char *spec, size_t slices, w
 weir_status weir_remote_clock(weir_remote *r, int64_t *ahead, weir_error *err) {
     char key[160];
     manifest_key(key, r->name);
+    if (!r->flight_count) requests_settle(r);
     return fleet_clock(r->fleet, key, ahead, err);
 }
 
@@ -413,6 +414,7 @@ weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *o
     const slice *s = &r->slices[i];
     if (r->flight_count)
         return wire_fail(err, WEIR_ERR_RANGE, "batches are on their way: collect them first");
+    requests_settle(r);
     fleet_node *node = fleet_at(r->fleet, s->slot);
     snprintf(out->key, sizeof out->key, "%s", s->key);
     if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));

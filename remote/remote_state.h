@@ -128,6 +128,10 @@ weir_status requests_make_room(weir_remote *r, flight *f, size_t count, weir_err
 /* Ask the local filter, and cut the rest of a batch into requests. */
 weir_status requests_cut(weir_remote *r, flight *f, const weir_batch *batch, weir_error *err);
 
+/* No batch is on its way, and something else is to be asked over the same connections: answers to
+ * requests that were given up are taken, and a server that owes some still is connected to anew. */
+void requests_settle(weir_remote *r);
+
 /* Send what was cut. */
 void requests_go(weir_remote *r, flight *f);
 

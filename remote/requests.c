@@ -486,6 +486,19 @@ static weir_status drain(weir_remote *r, fleet_node *node, weir_error *err) {
     return WEIR_OK;
 }
 
+void requests_settle(weir_remote *r) {
+    weir_error ignored;
+    for (size_t i = 0; i < r->fleet->node_count; i++) {
+        fleet_node *node = r->fleet->nodes[i];
+        const node_queue *q = node->user;
+        if (!q || !q->count) continue;
+        drain(r, node, &ignored);
+        if (!q->count) continue;
+        wire_close(node->wire);
+        node_failed(r, node);
+    }
+}
+
 /* --- waiting
  * ------------------------------------------------------------------------------------------- */
 

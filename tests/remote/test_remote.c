@@ -268,6 +268,36 @@ static void repeats_here_cost_nothing_there(void **state) {
     stop_real(&s);
 }
 
+/* A request that was given up while its server slept is answered when that wakes. What is asked next
+ * must not get that answer. */
+static void a_late_answer_is_not_that_to_another_question(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    weir_error err;
+    weir_remote_slice slice;
+    int64_t ahead;
+    weir_remote *r = open_at(s.port, "late", (weir_remote_options){.lost_ms = 100},
+                             "recent:memory=128K,seed=1");
+    assert_int_equal(offer(r, 0, 1000, &err), 1000);
+    kill(s.pid, SIGSTOP);
+    assert_int_equal(offer(r, 1000, 2000, &err), 1000);
+    assert_non_null(strstr(said, "is lost"));
+    kill(s.pid, SIGCONT);
+    nap(50);
+    for (size_t i = 0; i < 2; i++) {
+        if (weir_remote_get_slice(r, i, &slice, &err) != WEIR_OK) fail_msg("%s", err.message);
+        assert_true(slice.offered > 400 && slice.memory && slice.epoch);
+    }
+    assert_int_equal(weir_remote_clock(r, &ahead, &err), WEIR_OK);
+    assert_int_equal(weir_remote_put_note(r, "run", "text", 4, &(void *){NULL}, &(size_t){0}, &err),
+                     WEIR_OK);
+    nap(1000); /* a lost slice is tried once a second */
+    assert_int_equal(offer(r, 1000, 2000, &err), 0);
+    weir_remote_close(r);
+    stop_real(&s);
+}
+
 /* --- what cannot be used
  * ------------------------------------------------------------------------------- */
 
@@ -390,6 +420,7 @@ int main(void) {
         cmocka_unit_test(waiting_waits),
         cmocka_unit_test(stopping_calls_the_rest_new),
         cmocka_unit_test(repeats_here_cost_nothing_there),
+        cmocka_unit_test(a_late_answer_is_not_that_to_another_question),
         cmocka_unit_test(what_cannot_be_used_is_said),
     };
     int failed = cmocka_run_group_tests_name("remote", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* at.c - `--at URL`: the filter stands on Redis or Valkey servers. */
 #include "at_live.h"
+#include "at_load.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -97,15 +98,25 @@ int at_resolve(const at_settings *at) {
 
 #ifdef HAVE_REMOTE
 
-/* Said as it happens, and kept for --stats. */
-static void say(void *context, const char *message) {
-    at_filter *f = context;
-    progress_clear();
-    cli_warn("%s", message);
+/* What happened is kept for --stats. */
+static void keep_event(at_filter *f, const char *message) {
     if (f->event_count++ >= AT_EVENTS) return;
     at_event *e = &f->events[f->event_count - 1];
     e->time = clock_now(CLOCK_REALTIME);
     snprintf(e->text, sizeof e->text, "%s", message);
+}
+
+/* Said as it happens. */
+static void say(void *context, const char *message) {
+    progress_clear();
+    cli_warn("%s", message);
+    keep_event(context, message);
+}
+
+bool at_failed(at_filter *f, const weir_error *why) {
+    cli_error("%s", why->message);
+    keep_event(f, why->message);
+    return false;
 }
 
 /* A signal ends the wait for servers that do not answer, but not at once. */
@@ -149,6 +160,18 @@ static int check_slices(const weir_remote *remote, const at_settings *at) {
                      at->url, s.slices, at->slices);
 }
 
+/* Bytes that went over the wire for verdicts. */
+static uint64_t wire_bytes(const at_filter *f) {
+    weir_live_stats live;
+    weir_remote_stats remote;
+    if (f->live) {
+        weir_live_get_stats(f->live, &live);
+        return f->opening + live.bytes_sent + live.bytes_received;
+    }
+    weir_remote_get_stats(f->remote, &remote);
+    return remote.bytes_sent + remote.bytes_received;
+}
+
 static int begin(at_filter *f, at_settings *at, const char *spec, bool kind_given) {
     weir_error err;
     if (weir_remote_open(&f->remote, at->url, &at->options, &err) != WEIR_OK)
@@ -156,6 +179,7 @@ static int begin(at_filter *f, at_settings *at, const char *spec, bool kind_give
     int code = check_spec(f->remote, at->url, spec, kind_given);
     if (code != EXIT_DONE) return code;
     if (goes_live(f->remote, spec)) {
+        f->opening = wire_bytes(f);
         weir_remote_close(f->remote);
         f->remote = NULL;
         return at_live_begin(f, at, spec);
@@ -172,10 +196,12 @@ int at_begin(at_filter **out, at_settings *at, const char *spec, bool kind_given
     at_filter *f = *out = calloc(1, sizeof *f);
     if (!f) return cli_error("out of memory");
     f->leaf = at->leaf;
+    f->counts_load = at->counts_load;
     at->options.say = say;
     at->options.stop = stop;
     at->options.context = f;
     int code = begin(f, at, spec, kind_given);
+    if (code == EXIT_DONE && f->counts_load) at_ask_load(f); /* from now on it is counted */
     if (code == EXIT_DONE) return code;
     at_end(f);
     *out = NULL;
@@ -208,8 +234,9 @@ int64_t at_now(at_filter *f) {
 /* --- batches -------------------------------------------------------------------------------- */
 
 /* Batches of the most that is allowed, several on their way at a time. */
-static bool offer_to_slices(weir_remote *remote, const weir_batch *batch, uint64_t *verdicts,
+static bool offer_to_slices(at_filter *f, const weir_batch *batch, uint64_t *verdicts,
                             size_t *seen) {
+    weir_remote *remote = f->remote;
     weir_error err = {0};
     bool good = true;
     size_t sent = 0, got = 0;
@@ -220,10 +247,7 @@ static bool offer_to_slices(weir_remote *remote, const weir_batch *batch, uint64
             if (part.count > KEYS_MOST) part.count = KEYS_MOST;
             if (batch->times) part.times = batch->times + sent;
             if (batch->importances) part.importances = batch->importances + sent;
-            if (weir_remote_submit(remote, &part, &err) != WEIR_OK) {
-                cli_error("%s", err.message);
-                return false;
-            }
+            if (weir_remote_submit(remote, &part, &err) != WEIR_OK) return at_failed(f, &err);
             sent += part.count;
         }
         size_t part_seen, count = batch->count - got < KEYS_MOST ? batch->count - got : KEYS_MOST;
@@ -232,13 +256,12 @@ static bool offer_to_slices(weir_remote *remote, const weir_batch *batch, uint64
         *seen += part_seen;
         got += count;
     }
-    if (!good) cli_error("%s", err.message);
-    return good;
+    return good ? good : at_failed(f, &err);
 }
 
 bool at_offer(at_filter *f, const weir_batch *batch, uint64_t *verdicts, size_t *seen) {
     return f->live ? at_live_offer(f, batch, verdicts, seen)
-                   : offer_to_slices(f->remote, batch, verdicts, seen);
+                   : offer_to_slices(f, batch, verdicts, seen);
 }
 
 void at_end(at_filter *f) {
@@ -258,9 +281,11 @@ char *at_spec(const at_filter *f) {
 
 /* --- reports ------------------------------------------------------------------------------ */
 
-static double share(uint64_t part, uint64_t whole) {
-    return whole ? 100.0 * (double)part / (double)whole : 0;
+static double ratio(uint64_t part, uint64_t whole) {
+    return whole ? (double)part / (double)whole : 0;
 }
+
+static double share(uint64_t part, uint64_t whole) { return 100 * ratio(part, whole); }
 
 static void slices_text(FILE *out, const weir_remote *remote) {
     weir_remote_stats s;
@@ -270,16 +295,17 @@ static void slices_text(FILE *out, const weir_remote *remote) {
     weir_spec_pretty(spec, shown, sizeof shown);
     fprintf(out, "filter           %s\n", shown);
     fprintf(out,
-            "servers          %zu slices on %zu masters, at most %zu on one; load even to %.3f "
+            "servers          %zu slices on %zu masters, at most %zu on one; keys even to %.3f "
             "(Jain)\n",
             s.slices, s.masters, s.share_most, s.fairness);
     fprintf(out,
             "level 1, local   %s keys asked, %.2f%% answered here\n"
-            "level 2, slices  %s keys in %s requests (%.2g a key), %.1f bytes a key\n",
+            "level 2, slices  %s keys in %s requests (%.2g a key), %.0f us each; %.1f bytes a key "
+            "sent and %.1f received\n",
             weir_print_count(a, (double)s.keys), share(s.local_seen, s.keys),
             weir_print_count(b, (double)s.sent), weir_print_count(c, (double)s.requests),
-            s.keys ? (double)s.requests / (double)s.keys : 0,
-            s.keys ? (double)(s.bytes_sent + s.bytes_received) / (double)s.keys : 0);
+            ratio(s.requests, s.keys), ratio(s.nanoseconds, s.requests) / 1e3,
+            ratio(s.bytes_sent, s.keys), ratio(s.bytes_received, s.keys));
     if (s.reconnects + s.repeated + s.redirected)
         fprintf(out,
                 "failures         %" PRIu64 " connections made again, %" PRIu64
@@ -307,23 +333,12 @@ static void slices_json(FILE *out, const weir_remote *remote) {
             ",\"requests\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"messages\":%" PRIu64
             ",\"bytes_sent\":%" PRIu64 ",\"bytes_received\":%" PRIu64 ",\"reconnects\":%" PRIu64
             ",\"redirected\":%" PRIu64 ",\"emptied\":%" PRIu64 ",\"rolled_back\":%" PRIu64
-            ",\"keys_rolled_back\":%" PRIu64 ",\"unsafe\":%" PRIu64 ",\"fairness\":",
+            ",\"keys_rolled_back\":%" PRIu64 ",\"unsafe\":%" PRIu64 ",\"nanoseconds\":%" PRIu64
+            ",\"fairness\":",
             s.slices, s.masters, s.share_most, s.lost, s.keys, s.local_seen, s.sent, s.guessed,
             s.requests, s.repeated, s.messages, s.bytes_sent, s.bytes_received, s.reconnects,
-            s.redirected, s.emptied, s.rolled_back, s.keys_rolled_back, s.unsafe);
+            s.redirected, s.emptied, s.rolled_back, s.keys_rolled_back, s.unsafe, s.nanoseconds);
     report_json_number(out, s.fairness);
-}
-
-/* Bytes that went over the wire for verdicts. */
-static uint64_t wire_bytes(const at_filter *f) {
-    weir_live_stats live;
-    weir_remote_stats remote;
-    if (f->live) {
-        weir_live_get_stats(f->live, &live);
-        return live.bytes_sent + live.bytes_received;
-    }
-    weir_remote_get_stats(f->remote, &remote);
-    return remote.bytes_sent + remote.bytes_received;
 }
 
 /* "2026-11-19T05:30:01.123Z" */
@@ -343,8 +358,11 @@ static size_t kept_events(const at_filter *f) {
 void at_report_text(FILE *out, at_filter *f, uint64_t bytes_in, uint64_t bytes_out) {
     char a[32], b[32], c[32], when[40];
     uint64_t wire = wire_bytes(f);
-    if (f->live) at_live_report_text(out, f->live);
+    at_load load = {0};
+    if (f->counts_load) load = at_ask_load(f);
+    if (f->live) at_live_report_text(out, f);
     else slices_text(out, f->remote);
+    if (f->counts_load) at_load_text(out, &load);
     fprintf(out, "bytes            %s for verdicts and %s of records written, where %s were read",
             report_size(a, wire), report_size(b, bytes_out), report_size(c, bytes_in));
     if (bytes_in > wire + bytes_out)
@@ -359,10 +377,14 @@ void at_report_text(FILE *out, at_filter *f, uint64_t bytes_in, uint64_t bytes_o
 
 void at_report_json(FILE *out, at_filter *f, uint64_t bytes_in, uint64_t bytes_out) {
     char when[40];
-    if (f->live) at_live_report_json(out, f->live);
+    at_load load = {0};
+    int64_t saved = (int64_t)(bytes_in - wire_bytes(f) - bytes_out);
+    if (f->counts_load) load = at_ask_load(f);
+    if (f->live) at_live_report_json(out, f);
     else slices_json(out, f->remote);
-    fprintf(out, ",\"saved_bytes\":%" PRId64 ",\"events\":[",
-            (int64_t)(bytes_in - wire_bytes(f) - bytes_out));
+    at_load_json(out, &load);
+    if (f->live) fputs(",\"fairness\":", out), report_json_number(out, load.fairness);
+    fprintf(out, ",\"saved_bytes\":%" PRId64 ",\"events\":[", saved);
     for (size_t i = 0; i < kept_events(f); i++) {
         fprintf(out, "%s{\"time\":\"%s\",\"what\":", i ? "," : "",
                 print_instant(when, f->events[i].time));

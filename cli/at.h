@@ -181,6 +181,7 @@ typedef struct {
     size_t slices;
     uint64_t leaf; /* and one more; 0: not given */
     bool leaves_on_servers;
+    bool counts_load; /* servers are asked what they have done, for the totals of the run */
     weir_remote_options options;
 } at_settings;
 
@@ -188,7 +189,7 @@ typedef struct {
 enum { AT_EVENTS = 64 };
 typedef struct {
     int64_t time; /* ns since 1970 */
-    char text[320];
+    char text[400];
 } at_event;
 
 /* A filter on servers. */
@@ -196,6 +197,8 @@ typedef struct {
     weir_remote *remote; /* asked in batches; or */
     weir_live *live;     /* a message at a time: trees, and places that are timers */
     uint64_t leaf;       /* as in at_settings */
+    bool counts_load;    /* as there */
+    uint64_t opening;    /* bytes of a connection that only looked at what there is */
     uint64_t *producers; /* room for a batch of that leaf */
     int64_t ahead;       /* the servers' clock before ours, ns */
     int64_t looked;      /* when it was last read, on the monotonic clock; 0: never */

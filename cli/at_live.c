@@ -83,30 +83,6 @@ static bool with_rule(char out[SPEC_SIZE], const char *spec, weir_remote_on_lost
     return add_rule(out, names[rule]);
 }
 
-/* What each server counted (INFO), Jain's index of their commands and the largest share. */
-typedef struct {
-    weir_live_server servers[64];
-    size_t count;
-    double fairness, greatest;
-} load;
-
-static load ask_load(weir_live *live) {
-    load l = {0};
-    weir_error err;
-    weir_status status = WEIR_OK;
-    double sum = 0, squares = 0, most = 0;
-    for (size_t i = 0; l.count < 64 && status != WEIR_ERR_RANGE; i++) {
-        status = weir_live_get_server(live, i, &l.servers[l.count], &err);
-        if (status != WEIR_OK || !l.servers[l.count].sites) continue;
-        double commands = (double)l.servers[l.count++].commands;
-        sum += commands, squares += commands * commands;
-        if (commands > most) most = commands;
-    }
-    l.fairness = squares > 0 ? sum * sum / (squares * (double)l.count) : 1;
-    l.greatest = sum > 0 ? most / sum : 0;
-    return l;
-}
-
 int at_live_begin(at_filter *f, const at_settings *at, const char *spec) {
     char ruled[SPEC_SIZE];
     weir_error err;
@@ -117,7 +93,6 @@ int at_live_begin(at_filter *f, const at_settings *at, const char *spec) {
     if (!with_rule(ruled, spec, at->options.on_lost)) return cli_error("the spec is too long");
     if (weir_live_open(&f->live, at->url, ruled, &options, &err) != WEIR_OK)
         return cli_error("%s", err.message);
-    ask_load(f->live); /* from now on it is counted */
     return EXIT_DONE;
 }
 
@@ -146,9 +121,7 @@ bool at_live_offer(at_filter *f, const weir_batch *batch, uint64_t *verdicts, si
         memset(verdicts, 0, WEIR_VERDICT_WORDS(batch->count) * 8);
         *seen = 0;
     }
-    if (weir_live_good(f->live, &err)) return true;
-    cli_error("%s", err.message);
-    return false;
+    return weir_live_good(f->live, &err) ? true : at_failed(f, &err);
 }
 
 weir_remote_slice *at_live_look(const at_settings *at, const char *url, char spec[SPEC_SIZE],
@@ -180,13 +153,17 @@ weir_remote_slice *at_live_look(const at_settings *at, const char *url, char spe
 
 /* --- reports -------------------------------------------------------------------------------- */
 
+static double per_key(uint64_t count, uint64_t keys) {
+    return keys ? (double)count / (double)keys : 0;
+}
+
 static void print_levels(FILE *out, const weir_live_stats *s, uint64_t keys) {
     char a[32];
     for (size_t level = 0; level < WEIR_LIVE_LEVELS; level++)
         if (s->messages[level])
             fprintf(out, "level %zu          %s messages, %.2g a key, %.0f us each\n", level,
                     weir_print_count(a, (double)s->messages[level]),
-                    keys ? (double)s->messages[level] / (double)keys : 0,
+                    per_key(s->messages[level], keys),
                     (double)s->nanoseconds[level] / 1e3 / (double)s->messages[level]);
 }
 
@@ -210,13 +187,12 @@ static void print_here(FILE *out, const weir_filter *filter, const weir_live_sta
                 weir_print_count(a, (double)asked), asked ? 100 * (double)seen / (double)asked : 0);
 }
 
-void at_live_report_text(FILE *out, weir_live *live) {
-    char shown[SPEC_SIZE] = "", a[32], b[32];
+void at_live_report_text(FILE *out, const at_filter *f) {
+    char shown[SPEC_SIZE] = "", a[32];
     weir_live_stats s;
     weir_traffic t = {0};
-    weir_filter *filter = weir_live_filter(live);
-    load l = ask_load(live);
-    weir_live_get_stats(live, &s);
+    weir_filter *filter = weir_live_filter(f->live);
+    weir_live_get_stats(f->live, &s);
     weir_filter_get_traffic(filter, &t, NULL);
     char *spec = report_spec(filter);
     weir_spec_pretty(spec ? spec : "", shown, sizeof shown);
@@ -228,17 +204,10 @@ void at_live_report_text(FILE *out, weir_live *live) {
     print_levels(out, &s, t.keys);
     print_here(out, filter, &s);
     fprintf(out,
-            "on the wire      %s commands, %.1f bytes a key, %.1f of them hashes or positions\n",
-            weir_print_count(a, (double)s.commands),
-            t.keys ? (double)(s.bytes_sent + s.bytes_received) / (double)t.keys : 0,
-            t.keys ? (double)s.positions / (double)t.keys : 0);
-    for (size_t i = 0; i < l.count; i++)
-        fprintf(out, "server           %s: %zu slices; by INFO %s commands, %s bytes in and out\n",
-                l.servers[i].server, l.servers[i].sites,
-                weir_print_count(a, (double)l.servers[i].commands),
-                weir_print_count(b, (double)(l.servers[i].bytes_in + l.servers[i].bytes_out)));
-    fprintf(out, "load             even to %.3f (Jain), at most %.1f%% at one server, by INFO\n",
-            l.fairness, 100 * l.greatest);
+            "on the wire      %s commands; %.1f bytes a key sent, %.1f of them hashes or positions, "
+            "and %.1f received\n",
+            weir_print_count(a, (double)s.commands), per_key(s.bytes_sent, t.keys),
+            per_key(s.positions, t.keys), per_key(s.bytes_received, t.keys));
     if (s.silent + s.lost)
         fprintf(out, "lost slices      %" PRIu64 " times one gave no answer; %zu are lost now\n",
                 s.silent, s.lost);
@@ -251,12 +220,11 @@ void at_live_report_text(FILE *out, weir_live *live) {
         fprintf(out, "sent again       %" PRIu64 " messages whose answer was lost\n", s.doubtful);
 }
 
-void at_live_report_json(FILE *out, weir_live *live) {
+void at_live_report_json(FILE *out, const at_filter *f) {
     weir_live_stats s;
     weir_traffic t = {0};
-    load l = ask_load(live);
-    weir_live_get_stats(live, &s);
-    weir_filter_get_traffic(weir_live_filter(live), &t, NULL);
+    weir_live_get_stats(f->live, &s);
+    weir_filter_get_traffic(weir_live_filter(f->live), &t, NULL);
     fprintf(out,
             ",\"remote\":{\"slices\":%zu,\"masters\":%zu,\"together\":%zu,\"lost\":%zu,"
             "\"keys\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"bytes_sent\":%" PRIu64
@@ -271,20 +239,7 @@ void at_live_report_json(FILE *out, weir_live *live) {
             fprintf(out, "%s{\"level\":%zu,\"messages\":%" PRIu64 ",\"nanoseconds\":%" PRIu64 "}",
                     level && s.messages[level - 1] ? "," : "", level, s.messages[level],
                     s.nanoseconds[level]);
-    fputs("],\"servers\":[", out);
-    for (size_t i = 0; i < l.count; i++) {
-        fputs(i ? ",{\"server\":" : "{\"server\":", out);
-        report_json_string(out, l.servers[i].server);
-        fprintf(out,
-                ",\"slices\":%zu,\"commands\":%" PRIu64 ",\"bytes_in\":%" PRIu64
-                ",\"bytes_out\":%" PRIu64 "}",
-                l.servers[i].sites, l.servers[i].commands, l.servers[i].bytes_in,
-                l.servers[i].bytes_out);
-    }
-    fputs("],\"fairness\":", out);
-    report_json_number(out, l.fairness);
-    fputs(",\"greatest_share\":", out);
-    report_json_number(out, l.greatest);
+    fputs("]", out);
 }
 
 #endif

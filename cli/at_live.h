@@ -12,13 +12,16 @@ bool at_live_is_for(const char *spec);
 /* Open or join, and check what other options would mean. EXIT_TROUBLE after a message. */
 int at_live_begin(at_filter *f, const at_settings *at, const char *spec);
 
+/* Say why the servers failed for good, and keep it for --stats. Always false. */
+bool at_failed(at_filter *f, const weir_error *why);
+
 bool at_live_offer(at_filter *f, const weir_batch *batch, uint64_t *verdicts, size_t *seen);
 
 /* The slices of what is there, for weir inspect; freed by the caller. NULL after a message. */
 weir_remote_slice *at_live_look(const at_settings *at, const char *url, char spec[SPEC_SIZE],
                                 weir_remote_stats *stats);
 
-void at_live_report_text(FILE *out, weir_live *live);
-void at_live_report_json(FILE *out, weir_live *live);
+void at_live_report_text(FILE *out, const at_filter *f);
+void at_live_report_json(FILE *out, const at_filter *f);
 
 #endif

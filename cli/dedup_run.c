@@ -452,6 +452,7 @@ static void say_implied_bound(const weir_filter *filter) {
 }
 
 static int get_remote(dedup *d) {
+    d->own.at.counts_load = d->own.stats != STATS_NONE;
     int code = at_begin(&d->remote, &d->own.at, d->own.spec, d->own.filter != NULL);
     if (code != EXIT_DONE) return code;
     d->filter = at_twin(d->remote);
@@ -648,12 +649,13 @@ static void say_held(const dedup *d) {
 
 /* What the servers called new they will not call new again: a run that ends early keeps what it
  * has written. */
-static engine_outcome keep_output(dedup *d, engine_outcome how) {
+static engine_outcome keep_output(dedup *d, engine_outcome how, uint64_t *bytes_out) {
     stream_error err;
     if (how == ENGINE_CLOSED || !d->output.writer) return how;
     stream_status status = run_output_commit(&d->output, false, &err);
     if (status == STREAM_OK) status = run_output_close(&d->output, &err);
     if (status != STREAM_OK) return engine_fail(&d->engine, status, &err);
+    *bytes_out = d->output.mark.offset - d->output.before;
     d->engine.output = NULL;
     return how;
 }
@@ -681,10 +683,11 @@ static engine_outcome run_to_end(dedup *d) {
     how = end_streams(d, how);
     if (how == ENGINE_ALL_READ) say_held(d);
     if (how == ENGINE_ALL_READ) dedup_watch_end(&d->watch, d->filter, &d->point.counts);
-    if (d->remote && how != ENGINE_ALL_READ) how = keep_output(d, how);
+    if (d->remote && how != ENGINE_ALL_READ) how = keep_output(d, how, &bytes_out);
     how = engine_conclude(&d->engine, how, &bytes_out);
     if (d->streams.sink) bytes_out = broker_sink_bytes(d->streams.sink);
-    if (how == ENGINE_ALL_READ || how == ENGINE_STOPPED) print_stats(d, bytes_out);
+    if (how == ENGINE_ALL_READ || how == ENGINE_STOPPED || (how == ENGINE_TROUBLE && d->remote))
+        print_stats(d, bytes_out); /* what ended it is among what happened */
     return how;
 }
 

@@ -110,15 +110,9 @@ WEIR_EXPERIMENTAL weir_status weir_live_get_slice(weir_live *live, size_t i,
                                                   weir_remote_slice *slice, size_t *level,
                                                   weir_error *err);
 
-/* What server i says of itself (INFO), counted from when this object first asked it; fails with
- * WEIR_ERR_RANGE past the last, WEIR_ERR_IO where it gives no answer. */
-typedef struct {
-    char server[160];
-    size_t sites;
-    uint64_t commands, bytes_in, bytes_out;
-} weir_live_server;
+/* As weir_remote_get_server(). */
 WEIR_EXPERIMENTAL weir_status weir_live_get_server(weir_live *live, size_t i,
-                                                   weir_live_server *server, weir_error *err);
+                                                   weir_remote_server *server, weir_error *err);
 
 #ifdef __cplusplus
 }

@@ -171,6 +171,7 @@ typedef struct {
     uint64_t rolled_back;      /* slices of which a replica took over that lacked writes */
     uint64_t keys_rolled_back; /* at least so many keys were forgotten by that */
     uint64_t unsafe;           /* batches to a server of which too few replicas confirmed in time */
+    uint64_t nanoseconds;      /* from sending requests to reading their answers, all together */
     double fairness;           /* Jain's index of the keys sent to each slice: 1 is even */
 } weir_remote_stats;
 WEIR_EXPERIMENTAL void weir_remote_get_stats(const weir_remote *remote, weir_remote_stats *stats);
@@ -186,6 +187,17 @@ typedef struct {
 } weir_remote_slice;
 WEIR_EXPERIMENTAL weir_status weir_remote_get_slice(weir_remote *remote, size_t i,
                                                     weir_remote_slice *slice, weir_error *err);
+
+/* What server i says of itself (INFO), by all who use it, counted from when this object first asked
+ * it. Fails with WEIR_ERR_RANGE past the last, or while batches are on their way; WEIR_ERR_IO where
+ * it gives no answer. */
+typedef struct {
+    char server[160];
+    size_t slices;
+    uint64_t commands, bytes_in, bytes_out;
+} weir_remote_server;
+WEIR_EXPERIMENTAL weir_status weir_remote_get_server(weir_remote *remote, size_t i,
+                                                     weir_remote_server *server, weir_error *err);
 
 /* --- sketches on servers ------------------------------------------------------------------------
  *

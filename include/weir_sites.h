@@ -60,12 +60,14 @@ typedef struct {
     size_t sites, lost;
     uint64_t keys;     /* offered and tested */
     uint64_t messages; /* to sites, for testing and for setting */
-    uint64_t bytes;    /* in these: positions, or hashes, and answers */
+    uint64_t bytes;    /* in these: positions, or hashes, and answers; on servers, whole commands */
     double fairness;   /* Jain's index of `asked` over the sites of the last level: 1 is even */
     double greatest;   /* share of the busiest of these */
 } weir_traffic;
 
-/* What went over the wire, or would have. Fails with WEIR_ERR_UNSUPPORTED. */
+/* With sites on servers (weir_live.h) messages and bytes are those that were sent and received since
+ * it was opened, all of them. With sites in this process they are what would have been sent, a
+ * message for each key that a site is asked about. Fails with WEIR_ERR_UNSUPPORTED. */
 WEIR_EXPERIMENTAL weir_status weir_filter_get_traffic(const weir_filter *filter,
                                                       weir_traffic *traffic, weir_error *err);
 

@@ -66,12 +66,12 @@ weir_status lab_twins_lose(lab_unit *unit, const lab_twins *t, const lab_servers
 /* --- load ----------------------------------------------------------------------------------- */
 
 static size_t ask_commands(const lab_twins *t, double commands[LAB_SERVERS_MOST]) {
-    weir_live_server server;
+    weir_remote_server server;
     size_t count = 0;
     for (size_t i = 0; count < LAB_SERVERS_MOST; i++) {
         weir_status status = weir_live_get_server(t->live, i, &server, NULL);
         if (status == WEIR_ERR_RANGE) break;
-        if (status == WEIR_OK && server.sites) commands[count++] = (double)server.commands;
+        if (status == WEIR_OK && server.slices) commands[count++] = (double)server.commands;
     }
     return count;
 }

@@ -148,6 +148,7 @@ static bool take_map(fleet *f, const wire_reply *map, const char *asked) {
 /* WEIR_OK; WEIR_ERR_SPEC: it is no cluster. */
 static weir_status ask_for_map(fleet *f, const char *host, uint16_t port, weir_error *err) {
     wire_reply *reply = NULL;
+    wire_traffic t;
     wire *w = wire_new(f->asking, f->url, host, port);
     weir_status status = WEIR_ERR_IO;
     if (!w) return wire_no_memory(err);
@@ -169,6 +170,11 @@ static weir_status ask_for_map(fleet *f, const char *host, uint16_t port, weir_e
         }
     }
     wire_reply_free(reply);
+    wire_get_traffic(w, &t);
+    f->for_maps.sent += t.sent;
+    f->for_maps.received += t.received;
+    f->for_maps.commands += t.commands;
+    f->for_maps.replies += t.replies;
     wire_free(w);
     return status;
 }
@@ -311,12 +317,14 @@ weir_status fleet_command(fleet *f, const char *key, size_t count, const char *c
     bool asking = false, pause = false;
     *reply = NULL;
     f->late = false;
+    f->sendings = 0;
     for (int redirections = 0;;) {
         wire_outcome how = WIRE_LOST;
         if (node) how = fleet_connect(f, node, err);
         else wire_report(err, WEIR_ERR_IO, "no node of the cluster has the slot of '%s'", key);
         if (how == WIRE_OK && asking) how = wire_appendf(node->wire, err, "ASKING");
         if (how == WIRE_OK) how = wire_append(node->wire, count, words, lengths, err);
+        f->sendings += how == WIRE_OK;
         if (how == WIRE_OK && asking) {
             how = wire_read(node->wire, reply, 0, err);
             wire_reply_free(*reply);
@@ -377,7 +385,7 @@ weir_status fleet_clock(fleet *f, const char *key, int64_t *ahead, weir_error *e
 }
 
 void fleet_traffic(const fleet *f, wire_traffic *traffic) {
-    *traffic = (wire_traffic){0};
+    *traffic = f->for_maps;
     for (size_t i = 0; i < f->node_count; i++) {
         wire_traffic t;
         wire_get_traffic(f->nodes[i]->wire, &t);

@@ -11,6 +11,11 @@
 
 enum { FLEET_SLOTS = 16384, FLEET_NODES = 1024, FLEET_NOWHERE = 0xffff };
 
+/* What a server says that it has done. */
+typedef struct {
+    uint64_t commands, in, out;
+} fleet_work;
+
 typedef struct {
     wire *wire;
     char *host;
@@ -19,6 +24,8 @@ typedef struct {
     void *user;   /* of whoever uses the fleet */
     wire_backoff backoff;
     int64_t retry_at; /* not to be connected to before, on wire_now() */
+    fleet_work first; /* what it said when it was first asked; */
+    bool has_first;   /* it was */
 } fleet_node;
 
 typedef struct {
@@ -32,8 +39,10 @@ typedef struct {
     int64_t reply_ms;            /* the most to wait for an answer */
     int64_t refreshed;           /* wire_now() of the last attempt */
     uint64_t refreshes;
+    wire_traffic for_maps; /* of the connections over which they were asked */
     uint64_t changes; /* of the map: slots that have gone to another node, or maps with such */
-    bool late;        /* the last fleet_command() ended as its patience did */
+    bool late;        /* the last fleet_command() ended as its patience did; */
+    size_t sendings;  /* and it was sent so often */
     weir_error why;   /* of the last failure */
 } fleet;
 

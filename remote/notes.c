@@ -22,11 +22,9 @@ static void note_key(const weir_remote *r, char key[KEY_MOST], const char *run) 
 
 static weir_status call(weir_remote *r, const char *key, size_t count, const char *const *words,
                         const size_t *lengths, wire_reply **reply, weir_error *err) {
-    if (r->flight_count)
-        return wire_fail(err, WEIR_ERR_RANGE, "batches are on their way: collect them first");
-    requests_settle(r);
-    weir_status status =
-        fleet_command(r->fleet, key, count, words, lengths, PATIENCE_MS, reply, err);
+    weir_status status = requests_settle(r, err);
+    if (status == WEIR_OK)
+        status = fleet_command(r->fleet, key, count, words, lengths, PATIENCE_MS, reply, err);
     if (status != WEIR_OK || (*reply)->type != WIRE_ERROR) return status;
     const fleet_node *node = fleet_at(r->fleet, fleet_slot(key, strlen(key)));
     wire_explain(node ? wire_server(node->wire) : "cluster", *reply, err);

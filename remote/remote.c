@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "fleet_work.h"
 #include "pins.h"
 #include "places.h"
 #include "slice_info.h"
@@ -27,6 +28,7 @@ enum { CONNECT_MS = 2000, PATIENCE_MS = 10000, LOST_MS = 30000, REPLICAS_MS = 10
 void remote_say(weir_remote *r, const char *format, ...) {
     char line[512];
     va_list args;
+    r->said++;
     if (!r->options.say) return;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
@@ -239,12 +241,15 @@ static weir_status check_slice(weir_remote *r, slice *s, const wire_reply *info,
     return WEIR_OK;
 }
 
-static void say_made_again(weir_remote *r, size_t i) {
+static weir_status made_again(weir_remote *r, size_t i, weir_error *err) {
+    weir_status status = requests_may_go_on(r, i, "is gone from the server", err);
     r->stats.emptied++;
-    remote_say(r,
-               "slice %zu of '%s' was gone and begins again empty: repeats of what it knew will "
-               "pass",
-               i, r->name);
+    if (status == WEIR_OK)
+        remote_say(r,
+                   "slice %zu of '%s' was gone and begins again empty: repeats of what it knew "
+                   "will pass",
+                   i, r->name);
+    return status;
 }
 
 /* A slice of places on a plain string. */
@@ -255,8 +260,7 @@ static weir_status open_places(weir_remote *r, size_t i, uint64_t epoch, weir_er
     s->epoch = manifest_epoch(epoch, r->found);
     weir_status status = places_open_slice(r, i, &made, err);
     s->hollow = s->epoch & MANIFEST_AGAIN;
-    if (status == WEIR_OK && made && r->found) say_made_again(r, i);
-    return status;
+    return status == WEIR_OK && made && r->found ? made_again(r, i, err) : status;
 }
 
 static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
@@ -274,7 +278,8 @@ static weir_status open_slice(weir_remote *r, size_t i, weir_error *err) {
     if (status != WEIR_OK) return status;
     bool made = reply->type != WIRE_NIL;
     wire_reply_free(reply);
-    if (made && r->found) say_made_again(r, i);
+    status = made && r->found ? made_again(r, i, err) : WEIR_OK;
+    if (status != WEIR_OK) return status;
     const char *info[] = {"WEIR.INFO", s->key};
     status = call(r, s, 2, info, &reply, err);
     if (status != WEIR_OK) return status;
@@ -318,10 +323,15 @@ weir_status weir_remote_look(weir_remote *r, weir_error *err) {
     return status == WEIR_OK ? name_slices(r, err) : status;
 }
 
-static pins count_pins(const weir_remote *r) {
-    uint16_t slots[MANIFEST_SLICES];
+static size_t slots_of(const weir_remote *r, uint16_t slots[MANIFEST_SLICES]) {
     size_t count = r->slices ? r->plan.slices : 0;
     for (size_t i = 0; i < count; i++) slots[i] = r->slices[i].slot;
+    return count;
+}
+
+static pins count_pins(const weir_remote *r) {
+    uint16_t slots[MANIFEST_SLICES];
+    size_t count = slots_of(r, slots);
     return pins_count(r->fleet, slots, count);
 }
 
@@ -348,15 +358,17 @@ static weir_status open_or_lose(weir_remote *r, size_t i, weir_error *err) {
     weir_remote_on_lost rule = r->options.on_lost;
     weir_status status = open_slice(r, i, err);
     if (!r->found || rule == WEIR_REMOTE_STOP) return status;
-    while (status == WEIR_ERR_IO && r->fleet->late && rule == WEIR_REMOTE_WAIT && !stopped(r))
+    while (status == WEIR_ERR_IO && r->fleet->late && rule == WEIR_REMOTE_WAIT && !stopped(r)) {
+        requests_say_lost(r, i, err ? err->message : "");
         status = open_slice(r, i, err);
+        if (status == WEIR_OK) requests_recovered(r, s);
+    }
     if (status != WEIR_ERR_IO || !r->fleet->late || rule == WEIR_REMOTE_WAIT) return status;
-    s->lost = s->unopened = true;
+    requests_say_lost(r, i, err ? err->message : "");
+    s->unopened = true;
     s->epoch = 0;
     s->since = wire_now();
     r->opening_ms = 0;
-    remote_say(r, "slice %zu of '%s' is lost, its keys are called %s until it is back: %.200s", i,
-               r->name, rule == WEIR_REMOTE_SEEN ? "seen" : "new", err ? err->message : "");
     return WEIR_OK;
 }
 
@@ -377,7 +389,7 @@ weir_status weir_remote_begin(weir_remote *r, const char *spec, size_t slices, w
 weir_status weir_remote_clock(weir_remote *r, int64_t *ahead, weir_error *err) {
     char key[160];
     manifest_key(key, r->name);
-    if (!r->flight_count) requests_settle(r);
+    if (!r->flight_count) requests_settle(r, err);
     return fleet_clock(r->fleet, key, ahead, err);
 }
 
@@ -405,6 +417,15 @@ void weir_remote_get_stats(const weir_remote *r, weir_remote_stats *stats) {
     stats->reconnects = t.connects > r->fleet->node_count ? t.connects - r->fleet->node_count : 0;
 }
 
+weir_status weir_remote_get_server(weir_remote *r, size_t i, weir_remote_server *out,
+                                   weir_error *err) {
+    uint16_t slots[MANIFEST_SLICES];
+    size_t count = slots_of(r, slots);
+    *out = (weir_remote_server){0};
+    weir_status status = requests_settle(r, err);
+    return status == WEIR_OK ? fleet_work_get(r->fleet, i, slots, count, out, err) : status;
+}
+
 weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *out,
                                   weir_error *err) {
     wire_reply *reply;
@@ -412,16 +433,15 @@ weir_status weir_remote_get_slice(weir_remote *r, size_t i, weir_remote_slice *o
     if (!r->slices || i >= r->plan.slices)
         return wire_fail(err, WEIR_ERR_RANGE, "there is no slice %zu", i);
     const slice *s = &r->slices[i];
-    if (r->flight_count)
-        return wire_fail(err, WEIR_ERR_RANGE, "batches are on their way: collect them first");
-    requests_settle(r);
+    weir_status status = requests_settle(r, err);
+    if (status != WEIR_OK) return status;
     fleet_node *node = fleet_at(r->fleet, s->slot);
     snprintf(out->key, sizeof out->key, "%s", s->key);
     if (node) snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
     if (r->cut.k) return places_get_slice(r, i, out, err);
     const char *info[] = {"WEIR.INFO", s->key};
     weir_error why = {0};
-    weir_status status = call(r, s, 2, info, &reply, &why);
+    status = call(r, s, 2, info, &reply, &why);
     out->gone = status != WEIR_OK && strstr(why.message, "WEIRMISSING");
     if (status != WEIR_OK && !out->gone) {
         if (err) *err = why;

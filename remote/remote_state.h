@@ -11,6 +11,7 @@
 
 #include "fleet.h"
 #include "manifest.h"
+#include "stall.h"
 #include "weir_remote.h"
 #include "weir_sites.h"
 
@@ -46,6 +47,7 @@ typedef struct {
     fleet_node *node; /* that it was sent to last */
     fleet_node *ask;  /* where this one is to go in spite of the map */
     int64_t not_before, deadline, sent_at;
+    uint64_t sent_ns; /* sent_at on a finer clock */
 } request;
 
 /* A batch on its way. */
@@ -108,6 +110,9 @@ struct weir_remote {
     weir_remote_stats stats;
     uint64_t changes; /* of the map, when the masters were last looked at */
     size_t said_most; /* slices at one master, as last said */
+    uint64_t said;    /* lines */
+    stall stall;      /* while a batch is waited for */
+    size_t stalled;   /* the slice that failed first meanwhile, or answered last */
 };
 
 /* Add what is asked of each to the counters, and tell the caller. */
@@ -128,12 +133,20 @@ weir_status requests_make_room(weir_remote *r, flight *f, size_t count, weir_err
 /* Ask the local filter, and cut the rest of a batch into requests. */
 weir_status requests_cut(weir_remote *r, flight *f, const weir_batch *batch, weir_error *err);
 
-/* No batch is on its way, and something else is to be asked over the same connections: answers to
- * requests that were given up are taken, and a server that owes some still is connected to anew. */
-void requests_settle(weir_remote *r);
+/* Something else is to be asked over the same connections: answers to requests that were given up
+ * are taken, and a server that owes some still is connected to anew. WEIR_ERR_RANGE: batches are on
+ * their way. */
+weir_status requests_settle(weir_remote *r, weir_error *err);
 
 /* Send what was cut. */
 void requests_go(weir_remote *r, flight *f);
+
+/* A slice is lost: say so, unless that was said. And it answers: say so if it was lost. */
+void requests_say_lost(weir_remote *r, size_t i, const char *why);
+void requests_recovered(weir_remote *r, slice *s);
+
+/* A slice has lost what it held, or some of it: with on_lost=stop that is the end, WEIR_ERR_IO. */
+weir_status requests_may_go_on(const weir_remote *r, size_t i, const char *what, weir_error *err);
 
 /* Until when a request to a slice may stay without an answer, if the slice is lost. */
 int64_t slice_deadline(const slice *s);

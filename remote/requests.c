@@ -95,11 +95,14 @@ static flight *flight_at(weir_remote *r, size_t i) {
 /* --- slices that fail and come back
  * ---------------------------------------------------------------- */
 
-static void trouble(slice *s) {
+static void trouble(weir_remote *r, slice *s, const fleet_node *node) {
     if (!s->since) s->since = wire_now();
+    if (r->stall.failed || !node) return;
+    r->stall.failed = node;
+    r->stalled = (size_t)(s - r->slices);
 }
 
-static void recovered(weir_remote *r, slice *s) {
+void requests_recovered(weir_remote *r, slice *s) {
     if (s->lost) remote_say(r, "slice %zu of '%s' answers again", (size_t)(s - r->slices), r->name);
     s->since = 0;
     s->lost = false;
@@ -109,7 +112,7 @@ static void send_again(weir_remote *r, request *q, int64_t pause) {
     q->state = TO_SEND;
     q->repeated = true;
     q->not_before = wire_now() + pause;
-    trouble(&r->slices[q->slice]);
+    trouble(r, &r->slices[q->slice], q->node);
 }
 
 /* The connection is gone: nobody knows what became of what was sent. */
@@ -181,7 +184,8 @@ static weir_status put_request(weir_remote *r, fleet_node *node, const flight *f
     q->ask = NULL;
     q->node = node;
     q->state = SENT;
-    q->sent_at = wire_now();
+    q->sent_ns = wire_nanoseconds();
+    q->sent_at = (int64_t)(q->sent_ns / 1000000);
     r->stats.requests++;
     r->stats.repeated += q->repeated;
     return WEIR_OK;
@@ -196,7 +200,7 @@ static weir_status try_send(weir_remote *r, const flight *f, request *q, weir_er
     if (!node) {
         wire_report(&r->fleet->why, WEIR_ERR_IO, "no node of the cluster has the slot of '%s'",
                     s->key);
-        trouble(s);
+        trouble(r, s, q->node);
         fleet_refresh(r->fleet, REFRESH_MS);
         q->not_before = wire_now() + PAUSE_MS;
         return WEIR_OK;
@@ -206,7 +210,7 @@ static weir_status try_send(weir_remote *r, const flight *f, request *q, weir_er
         break;
     case WIRE_LOST:
     case WIRE_STOPPED:
-        trouble(s);
+        trouble(r, s, node);
         q->ask = NULL;
         q->not_before = node->retry_at;
         fleet_refresh(r->fleet, REFRESH_MS);
@@ -275,22 +279,32 @@ static void spread(weir_remote *r, const request *q, const char *bits, bool all_
     }
 }
 
+weir_status requests_may_go_on(const weir_remote *r, size_t i, const char *what, weir_error *err) {
+    if (r->options.on_lost != WEIR_REMOTE_STOP) return WEIR_OK;
+    return wire_fail(err, WEIR_ERR_IO, "slice %zu of '%s' %s, and on-lost is stop", i, r->name,
+                     what);
+}
+
 /* A slice counts the keys it was ever offered, or the places it was told to set. Less than there
  * must be: writes are missing. */
-static void compare_count(weir_remote *r, slice *s, const request *q, uint64_t offered,
-                          uint64_t added) {
+static weir_status compare_count(weir_remote *r, slice *s, const request *q, uint64_t offered,
+                                 uint64_t added, weir_error *err) {
     uint64_t least = s->offered + added;
     bool first = !q->repeated && flight_of(r, q)->is_fresh;
+    weir_status status = WEIR_OK;
     if (first && offered < least) {
         r->stats.rolled_back++;
         s->hollow = true;
         r->stats.keys_rolled_back += least - offered;
-        remote_say(r,
-                   "slice %zu of '%s' lacks at least %" PRIu64 " %s that it had: a replica "
-                   "without them took over, and repeats of them will pass",
-                   q->slice, r->name, least - offered, r->cut.k ? "places" : "keys");
+        status = requests_may_go_on(r, q->slice, "lacks writes that it had", err);
+        if (status == WEIR_OK)
+            remote_say(r,
+                       "slice %zu of '%s' lacks at least %" PRIu64 " %s that it had: a replica "
+                       "without them took over, and repeats of them will pass",
+                       q->slice, r->name, least - offered, r->cut.k ? "places" : "keys");
     }
     if (first || offered > s->offered) s->offered = offered;
+    return status;
 }
 
 static weir_status strange(const fleet_node *node, weir_error *err) {
@@ -300,7 +314,16 @@ static weir_status strange(const fleet_node *node, weir_error *err) {
 }
 
 static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err);
-static void adopt_epoch(weir_remote *r, const request *q, uint64_t epoch);
+static weir_status adopt_epoch(weir_remote *r, const request *q, uint64_t epoch, weir_error *err);
+
+static void answered(weir_remote *r, request *q) {
+    slice *s = &r->slices[q->slice];
+    r->stats.nanoseconds += wire_nanoseconds() - q->sent_ns;
+    if (!r->stall.failed) r->stalled = q->slice;
+    requests_recovered(r, s);
+    s->sent += q->count;
+    q->state = r->options.replicas ? JUDGED : DONE;
+}
 
 static weir_status take_places(weir_remote *r, fleet_node *node, request *q,
                                const wire_reply *reply, weir_error *err) {
@@ -309,13 +332,11 @@ static weir_status take_places(weir_remote *r, fleet_node *node, request *q,
     uint64_t epoch, count, added;
     if (!places_check(r, f, q, reply, &epoch, &count, &added)) return strange(node, err);
     if (!epoch) return slice_is_gone(r, q, err);
-    if (epoch == s->epoch) compare_count(r, s, q, count, added);
-    adopt_epoch(r, q, epoch);
+    weir_status status = epoch == s->epoch ? compare_count(r, s, q, count, added, err)
+                                           : adopt_epoch(r, q, epoch, err);
     places_take(r, f, q, reply);
-    recovered(r, s);
-    s->sent += q->count;
-    q->state = r->options.replicas ? JUDGED : DONE;
-    return WEIR_OK;
+    answered(r, q);
+    return status;
 }
 
 static weir_status take_verdicts(weir_remote *r, fleet_node *node, request *q,
@@ -327,21 +348,16 @@ static weir_status take_verdicts(weir_remote *r, fleet_node *node, request *q,
         !wire_reply_number(reply->items[1], &offered))
         return strange(node, err);
     spread(r, q, reply->items[0]->text, false);
-    compare_count(r, s, q, (uint64_t)offered, q->count);
-    recovered(r, s);
-    s->sent += q->count;
+    weir_status status = compare_count(r, s, q, (uint64_t)offered, q->count, err);
     r->stats.sent += q->count;
-    q->state = r->options.replicas ? JUDGED : DONE;
-    return WEIR_OK;
+    answered(r, q);
+    return status;
 }
 
 static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
     slice *s = &r->slices[q->slice];
-    if (r->options.on_lost == WEIR_REMOTE_STOP)
-        return wire_fail(err, WEIR_ERR_IO,
-                         "slice %zu of '%s' is gone from the server, and with on-lost stop nothing "
-                         "takes its place",
-                         q->slice, r->name);
+    weir_status status = requests_may_go_on(r, q->slice, "is gone from the server", err);
+    if (status != WEIR_OK) return status;
     if (!s->missing) {
         s->missing = s->hollow = true;
         s->unopened = false;
@@ -360,22 +376,24 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
 }
 
 /* Somebody else has made the slice again. */
-static void adopt_epoch(weir_remote *r, const request *q, uint64_t epoch) {
+static weir_status adopt_epoch(weir_remote *r, const request *q, uint64_t epoch, weir_error *err) {
     slice *s = &r->slices[q->slice];
-    if (epoch == s->epoch) return;
     s->epoch = epoch;
     if (s->unopened) {
         s->unopened = false;
         s->hollow = epoch & MANIFEST_AGAIN;
-        return;
+        return WEIR_OK;
     }
     s->hollow = true;
     s->offered = 0;
     r->stats.emptied++;
-    remote_say(r,
-               "slice %zu of '%s' was made again by another producer: repeats of what it "
-               "knew will pass",
-               q->slice, r->name);
+    weir_status status = requests_may_go_on(r, q->slice, "was gone and made again", err);
+    if (status == WEIR_OK)
+        remote_say(r,
+                   "slice %zu of '%s' was made again by another producer: repeats of what it "
+                   "knew will pass",
+                   q->slice, r->name);
+    return status;
 }
 
 /* Nobody knows the verdicts of a request any more. */
@@ -403,9 +421,8 @@ static weir_status take_error(weir_remote *r, fleet_node *node, request *q, cons
     }
     if (wire_is_error(reply, "WEIRMISSING")) return slice_is_gone(r, q, err);
     if (wire_is_error(reply, "WEIREPOCH")) {
-        adopt_epoch(r, q, strtoull(reply->text + strlen("WEIREPOCH "), NULL, 16));
         send_again(r, q, 0);
-        return WEIR_OK;
+        return adopt_epoch(r, q, strtoull(reply->text + strlen("WEIREPOCH "), NULL, 16), err);
     }
     if (flight_of(r, q)->by_ticket && wire_is_error(reply, "WEIRSTALE")) {
         call_new(r, q); /* what is known of it has been overwritten */
@@ -486,8 +503,10 @@ static weir_status drain(weir_remote *r, fleet_node *node, weir_error *err) {
     return WEIR_OK;
 }
 
-void requests_settle(weir_remote *r) {
+weir_status requests_settle(weir_remote *r, weir_error *err) {
     weir_error ignored;
+    if (r->flight_count)
+        return wire_fail(err, WEIR_ERR_RANGE, "batches are on their way: collect them first");
     for (size_t i = 0; i < r->fleet->node_count; i++) {
         fleet_node *node = r->fleet->nodes[i];
         const node_queue *q = node->user;
@@ -497,6 +516,7 @@ void requests_settle(weir_remote *r) {
         wire_close(node->wire);
         node_failed(r, node);
     }
+    return WEIR_OK;
 }
 
 /* --- waiting
@@ -512,20 +532,27 @@ static void forget_request(weir_remote *r, const request *given_up) {
     }
 }
 
+void requests_say_lost(weir_remote *r, size_t i, const char *why) {
+    static const char *const keys[] = {"its keys are called new", "its keys are called seen",
+                                       "and is waited for"};
+    slice *s = &r->slices[i];
+    if (!s->lost)
+        remote_say(r, "slice %zu of '%s' is lost, %s until it is back: %.200s", i, r->name,
+                   keys[r->options.on_lost], *why ? why : "no answer");
+    s->lost = true;
+}
+
 /* The slice of a request that has waited too long: on_lost decides. */
 static weir_status give_up(weir_remote *r, request *q, weir_error *err) {
     slice *s = &r->slices[q->slice];
+    const char *why = r->fleet->why.message;
     weir_remote_on_lost rule = r->options.on_lost;
-    char why[200];
-    snprintf(why, sizeof why, "%.199s",
-             r->fleet->why.message[0] ? r->fleet->why.message : "no answer");
     if (rule == WEIR_REMOTE_STOP)
-        return wire_fail(err, WEIR_ERR_IO, "slice %zu of '%s' is lost, and on-lost is stop: %s",
-                         q->slice, r->name, why);
-    if (!s->lost)
-        remote_say(r, "slice %zu of '%s' is lost, its keys are called %s until it is back: %s",
-                   q->slice, r->name, rule == WEIR_REMOTE_SEEN ? "seen" : "new", why);
-    s->lost = true;
+        return wire_fail(err, WEIR_ERR_IO,
+                         "slice %zu of '%s' is lost, and on-lost is stop: %.200s", q->slice,
+                         r->name, *why ? why : "no answer");
+    requests_say_lost(r, q->slice, why);
+    if (rule == WEIR_REMOTE_WAIT) return WEIR_OK;
     s->probe_at = wire_now() + PROBE_MS;
     forget_request(r, q);
     if (r->cut.k) {
@@ -540,7 +567,6 @@ static weir_status give_up(weir_remote *r, request *q, weir_error *err) {
 
 static weir_status give_up_what_is_late(weir_remote *r, weir_error *err) {
     int64_t now = wire_now();
-    if (r->options.on_lost == WEIR_REMOTE_WAIT) return WEIR_OK;
     for (size_t i = 0; i < r->flight_count; i++)
         for (size_t k = 0; k < flight_at(r, i)->request_count; k++) {
             request *q = &flight_at(r, i)->requests[k];
@@ -593,7 +619,15 @@ static bool stopped(const weir_remote *r) {
     return r->options.stop && r->options.stop(r->options.context);
 }
 
-static weir_status work(weir_remote *r, flight *f, weir_error *err) {
+/* A wait that is over, unless something else was said of it. */
+static void say_stall(weir_remote *r, uint64_t said) {
+    char line[512];
+    if (r->said == said && stall_say(&r->stall, r->fleet, r->stalled, r->name,
+                                     r->slices[r->stalled].slot, line, sizeof line))
+        remote_say(r, "%s", line);
+}
+
+static weir_status work_on(weir_remote *r, flight *f, weir_error *err) {
     while (!done(r, f) && !stopped(r)) {
         remote_look_at_masters(r);
         weir_status status = send_what_is_due(r, err);
@@ -606,6 +640,14 @@ static weir_status work(weir_remote *r, flight *f, weir_error *err) {
         if (!all_answered(f) && !send_waits(r)) wait_for_nodes(r);
     }
     return WEIR_OK;
+}
+
+static weir_status work(weir_remote *r, flight *f, weir_error *err) {
+    uint64_t said = r->said;
+    r->stall = (stall){.began = wire_now()};
+    weir_status status = work_on(r, f, err);
+    if (status == WEIR_OK && !stopped(r)) say_stall(r, said);
+    return status;
 }
 
 /* It ends before all is answered: what may have been applied must not be lost, so NEW. */

@@ -197,6 +197,7 @@ bool wire_pause(const wire_access *access, int64_t ms);
 
 /* The clock for timeouts: monotonic, ms. */
 int64_t wire_now(void);
+uint64_t wire_nanoseconds(void);
 
 /* For the parser's fuzz target: read replies from bytes until they end. How many there were; *wrong
  * says whether the bytes were refused. */

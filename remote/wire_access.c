@@ -108,11 +108,13 @@ void wire_access_free(wire_access *a) {
 
 /* --- waiting ------------------------------------------------------------------------------- */
 
-int64_t wire_now(void) {
+uint64_t wire_nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
+
+int64_t wire_now(void) { return (int64_t)(wire_nanoseconds() / 1000000); }
 
 wire_waited wire_wait(const wire_access *a, int fd, short events, int64_t until) {
     for (;;) {

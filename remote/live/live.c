@@ -9,6 +9,7 @@
 #include "live.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static weir_status take_site(weir_live *live, const weir_filter *of, weir__site 
 static weir_status take_sites(weir_live *live, weir_filter *filter, size_t level, weir_error *err) {
     size_t last = last_level(filter);
     weir_status status = WEIR_OK;
-    filter->elsewhere = true;
+    filter->elsewhere = &live->elsewhere;
     for (size_t i = 0; i < weir_filter_sites(filter) && status == WEIR_OK; i++) {
         weir_site_info info;
         weir__site *site = filter->class->spread->place(filter, i);
@@ -74,6 +75,16 @@ static weir_status take_sites(weir_live *live, weir_filter *filter, size_t level
                         : take_site(live, filter, site, level + info.level, err);
     }
     return status;
+}
+
+static void count_sent(const weir__elsewhere *servers, uint64_t *messages, uint64_t *bytes) {
+    const weir_live *live =
+        (const weir_live *)(const void *)((const char *)servers - offsetof(weir_live, elsewhere));
+    wire_traffic t;
+    fleet_traffic(live->fleet, &t);
+    *messages = 0;
+    for (size_t i = 0; i < WEIR_LIVE_LEVELS; i++) *messages += live->stats.messages[i];
+    *bytes = t.sent + t.received - live->opening_bytes;
 }
 
 static weir_status check_shape(const weir_live *live, weir_error *err) {
@@ -101,7 +112,7 @@ static weir_status check_shape(const weir_live *live, weir_error *err) {
 }
 
 /* Before anything is written: what places take on the servers is not what they would take here. */
-static weir_status check_memory(const weir_live *live, weir_error *err) {
+static weir_status check_memory(weir_live *live, weir_error *err) {
     weir_filter_info info;
     weir_status status = WEIR_OK;
     uint64_t bytes, all = 0;
@@ -229,24 +240,27 @@ static weir_status open_fleet(weir_live *live, const char *url, weir_error *err)
 
 weir_status weir_live_open(weir_live **out, const char *url, const char *spec,
                            const weir_live_options *options, weir_error *err) {
+    wire_traffic opening;
     weir_live *live = *out = calloc(1, sizeof *live);
     if (!live) return wire_no_memory(err);
+    live->elsewhere.count = count_sent;
     live->options = *options;
     weir_remote_options *o = &live->options.servers;
     if (!o->connect_ms) o->connect_ms = CONNECT_MS;
     if (!o->lost_ms) o->lost_ms = LOST_MS;
     live->sites = calloc(LIVE_SITES, sizeof *live->sites);
     live->slots = calloc(LIVE_SITES, sizeof *live->slots);
-    live->first_info = calloc(FLEET_NODES, sizeof *live->first_info);
-    live->has_info = calloc(FLEET_NODES, sizeof *live->has_info);
     weir_status status = WEIR_OK;
-    if (!live->sites || !live->slots || !live->first_info || !live->has_info)
-        status = wire_no_memory(err);
+    if (!live->sites || !live->slots) status = wire_no_memory(err);
     if (status == WEIR_OK) status = open_fleet(live, url, err);
     if (status == WEIR_OK) status = join_or_make(live, spec, err);
     if (status == WEIR_OK) status = place_all(live, err);
     memset(live->stats.messages, 0, sizeof live->stats.messages); /* those of keys are counted */
     memset(live->stats.nanoseconds, 0, sizeof live->stats.nanoseconds);
+    if (status == WEIR_OK) {
+        fleet_traffic(live->fleet, &opening);
+        live->opening_bytes = opening.sent + opening.received;
+    }
     if (status != WEIR_OK) {
         weir_live_close(live);
         *out = NULL;
@@ -261,8 +275,6 @@ void weir_live_close(weir_live *live) {
     fleet_close(live->fleet);
     free(live->sites);
     free(live->slots);
-    free(live->first_info);
-    free(live->has_info);
     free(live->name);
     free(live);
 }

@@ -12,6 +12,7 @@
 #include "fleet.h"
 #include "manifest.h"
 #include "slice/site.h"
+#include "stall.h"
 #include "weir_live.h"
 
 enum {
@@ -37,6 +38,7 @@ typedef struct {
     char spec[MANIFEST_SPEC]; /* whole keys: of the module's filter */
     uint64_t epoch, count;    /* as last seen */
     bool hollow;      /* it came back without what it held: what is off there proves nothing */
+    bool awaited;     /* it gives no answer, and under on-lost=wait is waited for */
     bool declared;    /* lost because somebody said so; it is not asked */
     int64_t probe_at; /* when a lost one is tried again, on wire_now() */
     /* a question under way */
@@ -47,10 +49,6 @@ typedef struct {
     wire_reply *reply;
 } live_site;
 
-typedef struct {
-    uint64_t commands, in, out;
-} live_info;
-
 struct weir_live {
     weir_live_options options;
     fleet *fleet;
@@ -59,6 +57,8 @@ struct weir_live {
     bool waited; /* for another producer that may be making the sites */
     char *name;
     weir_filter *filter;
+    weir__elsewhere elsewhere;
+    uint64_t opening_bytes; /* on the wire before the first key */
     live_site *sites;
     uint16_t *slots; /* of each site */
     size_t count;
@@ -68,13 +68,12 @@ struct weir_live {
     uint64_t numbers, chance;
     uint64_t changes; /* of the map, when the masters were last looked at */
     size_t share_most;
+    uint64_t said; /* lines */
     bool failed;
     weir_error why;
     weir_live_event events[LIVE_EVENTS];
     uint64_t event_count;
     weir_live_stats stats;
-    live_info *first_info; /* of each node, when it was first asked */
-    bool *has_info;
 };
 
 /* --- messages: live_ask.c -------------------------------------------------------------- */
@@ -99,6 +98,9 @@ void live_announce(live_site *s, const live_command *c);
 
 /* The answer, or NULL: the site is lost. *doubtful: an earlier sending may have been done too. */
 wire_reply *live_ask(live_site *s, const live_command *c, bool *doubtful);
+
+/* An error that its server gave, in the words of wire_explain(). */
+void live_explain(const live_site *s, const wire_reply *error, weir_error *err);
 
 /* It has answered: it is lost no longer. */
 void live_recovered(live_site *s);
@@ -132,7 +134,7 @@ weir_status live_places_look(live_site *s, weir_remote_slice *out, weir_error *e
 /* --- what is told ---------------------------------------------------------------------- */
 
 void live_event(weir_live *live, weir_live_what what, size_t site, uint64_t count);
-void live_say(const weir_live *live, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void live_say(weir_live *live, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Look at which sites share a master, if the map has changed. */
 void live_look_at_masters(weir_live *live);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "live.h"
 #include "wire_access.h"
@@ -70,12 +69,6 @@ static uint64_t connects_of(const fleet_node *node) {
     return t.connects;
 }
 
-static uint64_t nanoseconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static bool put(live_site *s, const live_command *c) {
     weir_live *live = s->live;
     fleet_node *node = fleet_at(live->fleet, s->slot);
@@ -85,7 +78,7 @@ static bool put(live_site *s, const live_command *c) {
         return false;
     s->asked = node;
     s->connects = connects_of(node);
-    s->asked_at = nanoseconds();
+    s->asked_at = wire_nanoseconds();
     s->answered = s->broken = false;
     live->under_way[live->under_way_count++] = s;
     live->stats.messages[s->level]++;
@@ -144,41 +137,61 @@ static bool is_stopped(const weir_live *live) {
     return live->failed || (o->stop && o->stop(o->context));
 }
 
-static void lose(live_site *s) {
+/* The end says it itself. */
+static void say_silent(live_site *s) {
     weir_live *live = s->live;
-    s->probe_at = wire_now() + PROBE_MS;
-    if (weir__site_lost(s->site)) return;
+    const char *why = live->fleet->why.message;
+    if (!*why) why = "no answer";
     live->stats.silent++;
     live_event(live, WEIR_LIVE_SILENT, s->number, 0);
-    live_say(live, "slice %zu of '%s' is lost: %s", s->number, live->name,
-             live->fleet->why.message[0] ? live->fleet->why.message : "no answer");
-    atomic_store_explicit(&s->site->lost, true, memory_order_release);
     if (s->rule == LIVE_STOP)
         live_fail(live, WEIR_ERR_IO, "slice %zu of '%s' is lost, and on-lost is stop: %.300s",
-                  s->number, live->name,
-                  live->fleet->why.message[0] ? live->fleet->why.message : "no answer");
+                  s->number, live->name, why);
+    else
+        live_say(live, "slice %zu of '%s' is lost%s: %.300s", s->number, live->name,
+                 s->rule == LIVE_WAIT ? ", and is waited for" : "", why);
+}
+
+static void lose(live_site *s) {
+    s->probe_at = wire_now() + PROBE_MS;
+    if (weir__site_lost(s->site)) return;
+    say_silent(s);
+    atomic_store_explicit(&s->site->lost, true, memory_order_release);
 }
 
 void live_recovered(live_site *s) {
-    if (!weir__site_lost(s->site)) return;
+    if (!weir__site_lost(s->site) && !s->awaited) return;
     atomic_store_explicit(&s->site->lost, false, memory_order_release);
+    s->awaited = false;
     live_event(s->live, WEIR_LIVE_BACK, s->number, 0);
     live_say(s->live, "slice %zu of '%s' answers again", s->number, s->live->name);
+}
+
+static weir_status send_on(live_site *s, const live_command *c, int64_t patience,
+                           wire_reply **reply) {
+    weir_live *live = s->live;
+    weir_status status = fleet_command(live->fleet, s->key, c->count, c->words, c->lengths,
+                                       patience, reply, &live->fleet->why);
+    live->stats.messages[s->level] += live->fleet->sendings;
+    return status;
 }
 
 /* Until it answers, has been silent for too long, or somebody wants an end. */
 static wire_reply *ask_again(live_site *s, const live_command *c) {
     weir_live *live = s->live;
     wire_reply *reply = NULL;
-    int64_t patience = s->rule == LIVE_WAIT       ? FOR_EVER
-                       : weir__site_lost(s->site) ? 0
-                                                  : live->options.servers.lost_ms;
     receive_until(live, NULL);
-    live->stats.messages[s->level]++;
     fleet_refresh(live->fleet, PROBE_MS / 4);
-    weir_status status = fleet_command(live->fleet, s->key, c->count, c->words, c->lengths,
-                                       patience, &reply, &live->fleet->why);
+    weir_status status =
+        send_on(s, c, weir__site_lost(s->site) ? 0 : live->options.servers.lost_ms, &reply);
+    if (status != WEIR_OK && live->fleet->late && s->rule == LIVE_WAIT) {
+        if (!s->awaited) say_silent(s);
+        s->awaited = true;
+        status = send_on(s, c, FOR_EVER, &reply);
+    }
     live_look_at_masters(live);
+    if (status != WEIR_OK && s->rule == LIVE_WAIT && !is_stopped(live))
+        live_fail(live, WEIR_ERR_IO, "%s", live->fleet->why.message);
     if (status != WEIR_OK) return NULL;
     if (!is_detour(live->fleet, reply)) return reply;
     wire_explain("cluster", reply, &live->fleet->why);
@@ -186,23 +199,39 @@ static wire_reply *ask_again(live_site *s, const live_command *c) {
     return NULL;
 }
 
+/* A wait that is over. */
+static void say_stall(const live_site *s, const stall *wait) {
+    char line[512];
+    if (stall_say(wait, s->live->fleet, s->number, s->live->name, s->slot, line, sizeof line))
+        live_say(s->live, "%s", line);
+}
+
 wire_reply *live_ask(live_site *s, const live_command *c, bool *doubtful) {
     weir_live *live = s->live;
-    uint64_t began = nanoseconds();
+    uint64_t began = wire_nanoseconds();
     *doubtful = false;
     if (s->declared || is_stopped(live)) return NULL;
     if (weir__site_lost(s->site) && !s->asked && wire_now() < s->probe_at) return NULL;
     if (!s->asked) put(s, c);
     else began = s->asked_at;
+    stall wait = {.began = wire_now(), .failed = s->asked};
+    uint64_t said = live->said;
     wire_reply *reply = s->asked ? take(s, doubtful) : NULL;
-    if (!reply) reply = ask_again(s, c);
+    if (reply) wait.failed = NULL;
+    else reply = ask_again(s, c);
+    if (reply && live->said == said) say_stall(s, &wait);
     live->stats.doubtful += *doubtful && reply;
-    live->stats.nanoseconds[s->level] += nanoseconds() - began;
-    if (!reply) lose(s);
+    live->stats.nanoseconds[s->level] += wire_nanoseconds() - began;
+    if (!reply && !is_stopped(live)) lose(s);
     return reply;
 }
 
 /* --- what an answer says of the site -------------------------------------------------------- */
+
+void live_explain(const live_site *s, const wire_reply *error, weir_error *err) {
+    const fleet_node *node = fleet_at(s->live->fleet, s->slot);
+    wire_explain(node ? wire_server(node->wire) : "cluster", error, err);
+}
 
 void live_fail(weir_live *live, weir_status code, const char *format, ...) {
     va_list args;
@@ -230,7 +259,8 @@ void live_emptied(live_site *s, uint64_t epoch) {
     if (unopened && !(epoch & MANIFEST_AGAIN)) return;
     live->stats.emptied++;
     live_event(live, WEIR_LIVE_EMPTY, s->number, 0);
-    live_say(live, "slice %zu of '%s' was gone and begins again empty: %s", s->number, live->name,
+    if (s->rule != LIVE_STOP)
+        live_say(live, "slice %zu of '%s' was gone and begins again empty: %s", s->number, live->name,
              s->weighs ? "what is off there proves nothing" : "repeats of what it knew will pass");
     lacks(s);
 }
@@ -241,7 +271,8 @@ void live_compare(live_site *s, uint64_t count, uint64_t least) {
         live->stats.rewound++;
         live->stats.keys_rewound += least - count;
         live_event(live, WEIR_LIVE_REWOUND, s->number, least - count);
-        live_say(live,
+        if (s->rule != LIVE_STOP)
+            live_say(live,
                  "slice %zu of '%s' lacks at least %" PRIu64
                  " writes that it had: a replica without "
                  "them took over",

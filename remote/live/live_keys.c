@@ -89,7 +89,7 @@ static bool learn(live_site *s, const wire_reply *error) {
         wire_reply_free(made);
         return made != NULL;
     }
-    wire_explain(s->key, error, &why);
+    live_explain(s, error, &why);
     live_fail(s->live, WEIR_ERR_IO, "%s", why.message);
     return false;
 }
@@ -166,7 +166,7 @@ weir_status live_keys_look(live_site *s, weir_remote_slice *out, weir_error *err
     if (reply->type == WIRE_ARRAY) {
         slice_info_read(reply, out);
     } else if (!out->gone) {
-        wire_explain(s->key, reply, err);
+        live_explain(s, reply, err);
         status = WEIR_ERR_IO;
     }
     wire_reply_free(reply);
@@ -214,7 +214,7 @@ weir_status live_keys_place(live_site *s, weir_error *err) {
     wire_reply *info = made && made->type != WIRE_ERROR ? ask_info(s) : NULL;
     weir_status status = WEIR_OK;
     if (made && made->type == WIRE_ERROR) {
-        wire_explain(s->key, made, err);
+        live_explain(s, made, err);
         status = WEIR_ERR_IO;
     } else if (!info) {
         if (err) *err = live->fleet->why;

@@ -110,7 +110,7 @@ static weir__answer ask(weir__site *site, const uint64_t *places, size_t count, 
     if (!reply) return WEIR__NO_ANSWER;
     if (!is_answer(reply, count)) {
         weir_error why = {.message = "it answers with something else than places"};
-        if (reply->type == WIRE_ERROR) wire_explain(s->key, reply, &why);
+        if (reply->type == WIRE_ERROR) live_explain(s, reply, &why);
         live_fail(s->live, WEIR_ERR_IO, "%s", why.message);
         wire_reply_free(reply);
         return WEIR__NO_ANSWER;
@@ -218,7 +218,7 @@ static weir_status read_header(live_site *s, weir_error *err) {
     if (!reply) {
         if (err) *err = s->live->fleet->why;
     } else if (reply->type == WIRE_ERROR) {
-        wire_explain(s->key, reply, err);
+        live_explain(s, reply, err);
     } else if (reply->type != WIRE_ARRAY || reply->count != 2 ||
                !wire_reply_number(reply->items[0], &epoch) || epoch <= 0 ||
                !wire_reply_number(reply->items[1], &count)) {
@@ -241,7 +241,7 @@ weir_status live_places_look(live_site *s, weir_remote_slice *out, weir_error *e
     live_begin(&c, "STRLEN", s->key);
     wire_reply *reply = live_ask(s, &c, &doubtful);
     if (!reply || reply->type != WIRE_INTEGER) {
-        if (reply) wire_explain(s->key, reply, err);
+        if (reply) live_explain(s, reply, err);
         else if (err) *err = s->live->fleet->why;
         wire_reply_free(reply);
         return WEIR_ERR_IO;

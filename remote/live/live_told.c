@@ -6,13 +6,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "fleet_work.h"
 #include "live.h"
 #include "pins.h"
 #include "wire_error.h"
 
-void live_say(const weir_live *live, const char *format, ...) {
+void live_say(weir_live *live, const char *format, ...) {
     char line[512];
     va_list args;
+    live->said++;
     if (!live->options.servers.say) return;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
@@ -81,48 +83,7 @@ weir_status weir_live_get_slice(weir_live *live, size_t i, weir_remote_slice *ou
     return status;
 }
 
-/* --- INFO ----------------------------------------------------------------------------------- */
-
-static uint64_t info_field(const char *text, const char *name) {
-    const char *at = strstr(text, name);
-    return at ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
-
-static weir_status ask_info(weir_live *live, fleet_node *node, live_info *info, weir_error *err) {
-    wire_reply *reply = NULL;
-    if (fleet_connect(live->fleet, node, err) != WIRE_OK ||
-        wire_call(node->wire, &reply, err, "INFO stats") != WIRE_OK)
-        return WEIR_ERR_IO;
-    weir_status status = WEIR_OK;
-    if (reply->type == WIRE_ERROR) {
-        wire_explain(wire_server(node->wire), reply, err);
-        status = WEIR_ERR_IO;
-    } else {
-        *info = (live_info){.commands = info_field(reply->text, "total_commands_processed:"),
-                            .in = info_field(reply->text, "total_net_input_bytes:"),
-                            .out = info_field(reply->text, "total_net_output_bytes:")};
-    }
-    wire_reply_free(reply);
-    return status;
-}
-
-weir_status weir_live_get_server(weir_live *live, size_t i, weir_live_server *out,
+weir_status weir_live_get_server(weir_live *live, size_t i, weir_remote_server *out,
                                  weir_error *err) {
-    live_info now;
-    *out = (weir_live_server){0};
-    if (i >= live->fleet->node_count)
-        return wire_fail(err, WEIR_ERR_RANGE, "there is no server %zu", i);
-    fleet_node *node = live->fleet->nodes[i];
-    snprintf(out->server, sizeof out->server, "%s", wire_server(node->wire));
-    for (size_t k = 0; k < live->count; k++)
-        out->sites += fleet_at(live->fleet, live->slots[k]) == node;
-    weir_status status = ask_info(live, node, &now, err);
-    if (status != WEIR_OK) return status;
-    if (!live->has_info[i]) live->first_info[i] = now;
-    if (now.commands < live->first_info[i].commands) live->first_info[i] = (live_info){0};
-    live->has_info[i] = true; /* a server that was started again counts from 0 */
-    out->commands = now.commands - live->first_info[i].commands;
-    out->bytes_in = now.in - live->first_info[i].in;
-    out->bytes_out = now.out - live->first_info[i].out;
-    return WEIR_OK;
+    return fleet_work_get(live->fleet, i, live->slots, live->count, out, err);
 }

@@ -39,6 +39,8 @@ weir_status weir_filter_get_traffic(const weir_filter *filter, weir_traffic *tra
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "a '%s' filter is in one piece",
                           filter->class->kind.name);
     filter->class->spread->traffic(filter, traffic);
+    if (filter->elsewhere)
+        filter->elsewhere->count(filter->elsewhere, &traffic->messages, &traffic->bytes);
     return WEIR_OK;
 }
 

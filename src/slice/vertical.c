@@ -268,7 +268,7 @@ static size_t judge_batch(weir_filter *filter, const weir_batch *batch, bool off
             f->places->find(f->whole, batch->hashes[at + i], places + i * f->k);
         for (size_t i = 0; i < n; i++) {
             start_inquiry(&q, places + i * f->k);
-            bool is_seen = f->nest.on_lost == WEIR__LOST_WAIT
+            bool is_seen = f->nest.on_lost == WEIR__LOST_WAIT && !filter->elsewhere
                                ? judge_when_there(f, &q, batch, at + i, offering)
                                : judge_alone(f, &q, batch, at + i, offering);
             weir__mark_seen(verdicts, at + i, is_seen);

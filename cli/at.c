@@ -160,18 +160,6 @@ static int check_slices(const weir_remote *remote, const at_settings *at) {
                      at->url, s.slices, at->slices);
 }
 
-/* Bytes that went over the wire for verdicts. */
-static uint64_t wire_bytes(const at_filter *f) {
-    weir_live_stats live;
-    weir_remote_stats remote;
-    if (f->live) {
-        weir_live_get_stats(f->live, &live);
-        return f->opening + live.bytes_sent + live.bytes_received;
-    }
-    weir_remote_get_stats(f->remote, &remote);
-    return remote.bytes_sent + remote.bytes_received;
-}
-
 static int begin(at_filter *f, at_settings *at, const char *spec, bool kind_given) {
     weir_error err;
     if (weir_remote_open(&f->remote, at->url, &at->options, &err) != WEIR_OK)
@@ -179,7 +167,7 @@ static int begin(at_filter *f, at_settings *at, const char *spec, bool kind_give
     int code = check_spec(f->remote, at->url, spec, kind_given);
     if (code != EXIT_DONE) return code;
     if (goes_live(f->remote, spec)) {
-        f->opening = wire_bytes(f);
+        weir_remote_get_stats(f->remote, &f->first);
         weir_remote_close(f->remote);
         f->remote = NULL;
         return at_live_begin(f, at, spec);
@@ -339,6 +327,17 @@ static void slices_json(FILE *out, const weir_remote *remote) {
             s.requests, s.repeated, s.messages, s.bytes_sent, s.bytes_received, s.reconnects,
             s.redirected, s.emptied, s.rolled_back, s.keys_rolled_back, s.unsafe, s.nanoseconds);
     report_json_number(out, s.fairness);
+}
+
+/* Bytes that went over the wire for verdicts. */
+static uint64_t wire_bytes(const at_filter *f) {
+    weir_remote_stats remote;
+    if (f->live) {
+        weir_live_stats live = at_live_stats(f);
+        return live.bytes_sent + live.bytes_received;
+    }
+    weir_remote_get_stats(f->remote, &remote);
+    return remote.bytes_sent + remote.bytes_received;
 }
 
 /* "2026-11-19T05:30:01.123Z" */

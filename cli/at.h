@@ -198,7 +198,7 @@ typedef struct {
     weir_live *live;     /* a message at a time: trees, and places that are timers */
     uint64_t leaf;       /* as in at_settings */
     bool counts_load;    /* as there */
-    uint64_t opening;    /* bytes of a connection that only looked at what there is */
+    weir_remote_stats first; /* what it took to find out which of the two */
     uint64_t *producers; /* room for a batch of that leaf */
     int64_t ahead;       /* the servers' clock before ours, ns */
     int64_t looked;      /* when it was last read, on the monotonic clock; 0: never */

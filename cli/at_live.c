@@ -153,6 +153,15 @@ weir_remote_slice *at_live_look(const at_settings *at, const char *url, char spe
 
 /* --- reports -------------------------------------------------------------------------------- */
 
+weir_live_stats at_live_stats(const at_filter *f) {
+    weir_live_stats s;
+    weir_live_get_stats(f->live, &s);
+    s.commands += f->first.messages;
+    s.bytes_sent += f->first.bytes_sent;
+    s.bytes_received += f->first.bytes_received;
+    return s;
+}
+
 static double per_key(uint64_t count, uint64_t keys) {
     return keys ? (double)count / (double)keys : 0;
 }
@@ -189,10 +198,9 @@ static void print_here(FILE *out, const weir_filter *filter, const weir_live_sta
 
 void at_live_report_text(FILE *out, const at_filter *f) {
     char shown[SPEC_SIZE] = "", a[32];
-    weir_live_stats s;
+    weir_live_stats s = at_live_stats(f);
     weir_traffic t = {0};
     weir_filter *filter = weir_live_filter(f->live);
-    weir_live_get_stats(f->live, &s);
     weir_filter_get_traffic(filter, &t, NULL);
     char *spec = report_spec(filter);
     weir_spec_pretty(spec ? spec : "", shown, sizeof shown);
@@ -221,9 +229,8 @@ void at_live_report_text(FILE *out, const at_filter *f) {
 }
 
 void at_live_report_json(FILE *out, const at_filter *f) {
-    weir_live_stats s;
+    weir_live_stats s = at_live_stats(f);
     weir_traffic t = {0};
-    weir_live_get_stats(f->live, &s);
     weir_filter_get_traffic(weir_live_filter(f->live), &t, NULL);
     fprintf(out,
             ",\"remote\":{\"slices\":%zu,\"masters\":%zu,\"together\":%zu,\"lost\":%zu,"

@@ -21,6 +21,9 @@ bool at_live_offer(at_filter *f, const weir_batch *batch, uint64_t *verdicts, si
 weir_remote_slice *at_live_look(const at_settings *at, const char *url, char spec[SPEC_SIZE],
                                 weir_remote_stats *stats);
 
+/* All that was sent for it. */
+weir_live_stats at_live_stats(const at_filter *f);
+
 void at_live_report_text(FILE *out, const at_filter *f);
 void at_live_report_json(FILE *out, const at_filter *f);
 

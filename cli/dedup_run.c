@@ -653,9 +653,9 @@ static engine_outcome keep_output(dedup *d, engine_outcome how, uint64_t *bytes_
     stream_error err;
     if (how == ENGINE_CLOSED || !d->output.writer) return how;
     stream_status status = run_output_commit(&d->output, false, &err);
+    *bytes_out = d->output.mark.offset - d->output.before;
     if (status == STREAM_OK) status = run_output_close(&d->output, &err);
     if (status != STREAM_OK) return engine_fail(&d->engine, status, &err);
-    *bytes_out = d->output.mark.offset - d->output.before;
     d->engine.output = NULL;
     return how;
 }

@@ -28,7 +28,6 @@ enum { CONNECT_MS = 2000, PATIENCE_MS = 10000, LOST_MS = 30000, REPLICAS_MS = 10
 void remote_say(weir_remote *r, const char *format, ...) {
     char line[512];
     va_list args;
-    r->said++;
     if (!r->options.say) return;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);

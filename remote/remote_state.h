@@ -22,9 +22,11 @@ typedef struct {
     uint16_t slot;
     uint64_t epoch;
     uint64_t offered; /* keys of all producers, by the last answer */
+    uint64_t losses;  /* how often it has lost what it held, or some of it */
     uint64_t sent;    /* keys of ours that it judged */
     bool missing;     /* to be made before it is used */
     bool lost;
+    bool silent;      /* that it is lost was said with another at its server */
     bool unopened;    /* it gave no answer yet: its epoch is not known */
     bool hollow;      /* it has lost what it held, or some of it, since this object knows it */
     int64_t since;    /* wire_now() of the first failure after the last answer; 0: all is well */
@@ -48,6 +50,8 @@ typedef struct {
     fleet_node *ask;  /* where this one is to go in spite of the map */
     int64_t not_before, deadline, sent_at;
     uint64_t sent_ns; /* sent_at on a finer clock */
+    uint64_t known;   /* what its slice had counted when it was first sent: its answer counts more, */
+    uint64_t losses;  /* unless the slice has lost something since */
 } request;
 
 /* A batch on its way. */
@@ -110,7 +114,7 @@ struct weir_remote {
     weir_remote_stats stats;
     uint64_t changes; /* of the map, when the masters were last looked at */
     size_t said_most; /* slices at one master, as last said */
-    uint64_t said;    /* lines */
+    uint64_t losses;  /* of all three kinds, so far */
     stall stall;      /* while a batch is waited for */
     size_t stalled;   /* the slice that failed first meanwhile, or answered last */
 };

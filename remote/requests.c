@@ -103,9 +103,10 @@ static void trouble(weir_remote *r, slice *s, const fleet_node *node) {
 }
 
 void requests_recovered(weir_remote *r, slice *s) {
-    if (s->lost) remote_say(r, "slice %zu of '%s' answers again", (size_t)(s - r->slices), r->name);
+    if (s->lost && !s->silent)
+        remote_say(r, "slice %zu of '%s' answers again", (size_t)(s - r->slices), r->name);
     s->since = 0;
-    s->lost = false;
+    s->lost = s->silent = false;
 }
 
 static void send_again(weir_remote *r, request *q, int64_t pause) {
@@ -184,6 +185,7 @@ static weir_status put_request(weir_remote *r, fleet_node *node, const flight *f
     q->ask = NULL;
     q->node = node;
     q->state = SENT;
+    if (!q->repeated) q->known = r->slices[q->slice].offered, q->losses = r->slices[q->slice].losses;
     q->sent_ns = wire_nanoseconds();
     q->sent_at = (int64_t)(q->sent_ns / 1000000);
     r->stats.requests++;
@@ -289,10 +291,13 @@ weir_status requests_may_go_on(const weir_remote *r, size_t i, const char *what,
  * must be: writes are missing. */
 static weir_status compare_count(weir_remote *r, slice *s, const request *q, uint64_t offered,
                                  uint64_t added, weir_error *err) {
-    uint64_t least = s->offered + added;
-    bool first = !q->repeated && flight_of(r, q)->is_fresh;
+    bool fresh = flight_of(r, q)->is_fresh, first = fresh && !q->repeated;
+    bool comparable = first || (fresh && q->losses == s->losses);
+    uint64_t least = (first ? s->offered : q->known) + added;
     weir_status status = WEIR_OK;
-    if (first && offered < least) {
+    if (comparable && offered < least) {
+        s->losses++, r->losses++;
+        s->offered = offered;
         r->stats.rolled_back++;
         s->hollow = true;
         r->stats.keys_rolled_back += least - offered;
@@ -365,6 +370,7 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
             s->epoch * UINT64_C(6364136223846793005) + (uint64_t)wire_now() + r->numbers;
         s->epoch = manifest_epoch(word, true);
         s->offered = 0;
+        s->losses++, r->losses++;
         r->stats.emptied++;
         remote_say(r,
                    "slice %zu of '%s' was gone and begins again empty: repeats of what it knew "
@@ -386,6 +392,7 @@ static weir_status adopt_epoch(weir_remote *r, const request *q, uint64_t epoch,
     }
     s->hollow = true;
     s->offered = 0;
+    s->losses++, r->losses++;
     r->stats.emptied++;
     weir_status status = requests_may_go_on(r, q->slice, "was gone and made again", err);
     if (status == WEIR_OK)
@@ -532,14 +539,36 @@ static void forget_request(weir_remote *r, const request *given_up) {
     }
 }
 
+/* Other slices at the server of a slice: one line is enough for all of them. */
+static size_t mark_others(weir_remote *r, const slice *s) {
+    const fleet_node *node = fleet_at(r->fleet, s->slot);
+    size_t others = 0;
+    for (slice *t = r->slices; node && t < r->slices + r->plan.slices; t++) {
+        if (t == s || t->lost || t->silent || fleet_at(r->fleet, t->slot) != node) continue;
+        t->silent = true;
+        others++;
+    }
+    return others;
+}
+
 void requests_say_lost(weir_remote *r, size_t i, const char *why) {
-    static const char *const keys[] = {"its keys are called new", "its keys are called seen",
-                                       "and is waited for"};
+    static const char *const keys[][2] = {
+        {"its keys are called new until it is back", "their keys are called new until they answer"},
+        {"its keys are called seen until it is back",
+         "their keys are called seen until they answer"},
+        {"and is waited for", "and they are waited for"}};
     slice *s = &r->slices[i];
-    if (!s->lost)
-        remote_say(r, "slice %zu of '%s' is lost, %s until it is back: %.200s", i, r->name,
-                   keys[r->options.on_lost], *why ? why : "no answer");
+    if (s->lost) return;
     s->lost = true;
+    r->losses++;
+    if (s->silent) return;
+    size_t others = mark_others(r, s);
+    const char *what = keys[r->options.on_lost][others > 0];
+    if (!*why) why = "no answer";
+    if (others)
+        remote_say(r, "slice %zu of '%s' is lost, with %zu more on its server, %s: %.200s", i,
+                   r->name, others, what, why);
+    else remote_say(r, "slice %zu of '%s' is lost, %s: %.200s", i, r->name, what, why);
 }
 
 /* The slice of a request that has waited too long: on_lost decides. */
@@ -619,10 +648,10 @@ static bool stopped(const weir_remote *r) {
     return r->options.stop && r->options.stop(r->options.context);
 }
 
-/* A wait that is over, unless something else was said of it. */
-static void say_stall(weir_remote *r, uint64_t said) {
+/* A wait that is over, unless more was said of it than that. */
+static void say_stall(weir_remote *r, uint64_t losses) {
     char line[512];
-    if (r->said == said && stall_say(&r->stall, r->fleet, r->stalled, r->name,
+    if (r->losses == losses && stall_say(&r->stall, r->fleet, r->stalled, r->name,
                                      r->slices[r->stalled].slot, line, sizeof line))
         remote_say(r, "%s", line);
 }
@@ -643,10 +672,10 @@ static weir_status work_on(weir_remote *r, flight *f, weir_error *err) {
 }
 
 static weir_status work(weir_remote *r, flight *f, weir_error *err) {
-    uint64_t said = r->said;
+    uint64_t losses = r->losses;
     r->stall = (stall){.began = wire_now()};
     weir_status status = work_on(r, f, err);
-    if (status == WEIR_OK && !stopped(r)) say_stall(r, said);
+    if (status == WEIR_OK && !stopped(r)) say_stall(r, losses);
     return status;
 }
 

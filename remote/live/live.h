@@ -38,6 +38,7 @@ typedef struct {
     char spec[MANIFEST_SPEC]; /* whole keys: of the module's filter */
     uint64_t epoch, count;    /* as last seen */
     bool hollow;      /* it came back without what it held: what is off there proves nothing */
+    bool silent;      /* that it is lost was said with another at its server */
     bool awaited;     /* it gives no answer, and under on-lost=wait is waited for */
     bool declared;    /* lost because somebody said so; it is not asked */
     int64_t probe_at; /* when a lost one is tried again, on wire_now() */

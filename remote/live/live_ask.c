@@ -137,19 +137,35 @@ static bool is_stopped(const weir_live *live) {
     return live->failed || (o->stop && o->stop(o->context));
 }
 
+/* Other sites at the server of a site: one line is enough for all of them. */
+static size_t mark_others(const live_site *s) {
+    weir_live *live = s->live;
+    size_t others = 0;
+    for (live_site *t = live->sites; t < live->sites + live->count; t++) {
+        bool there = live->fleet->slots[t->slot] == live->fleet->slots[s->slot];
+        if (t == s || t->silent || weir__site_lost(t->site) || !there) continue;
+        t->silent = true;
+        others++;
+    }
+    return others;
+}
+
 /* The end says it itself. */
 static void say_silent(live_site *s) {
     weir_live *live = s->live;
     const char *why = live->fleet->why.message;
+    char more[48] = "";
     if (!*why) why = "no answer";
     live->stats.silent++;
     live_event(live, WEIR_LIVE_SILENT, s->number, 0);
     if (s->rule == LIVE_STOP)
         live_fail(live, WEIR_ERR_IO, "slice %zu of '%s' is lost, and on-lost is stop: %.300s",
                   s->number, live->name, why);
-    else
-        live_say(live, "slice %zu of '%s' is lost%s: %.300s", s->number, live->name,
-                 s->rule == LIVE_WAIT ? ", and is waited for" : "", why);
+    if (s->rule == LIVE_STOP || s->silent) return;
+    size_t others = mark_others(s);
+    if (others) snprintf(more, sizeof more, ", with %zu more on its server", others);
+    live_say(live, "slice %zu of '%s' is lost%s%s: %.300s", s->number, live->name, more,
+             s->rule == LIVE_WAIT ? ", and is waited for" : "", why);
 }
 
 static void lose(live_site *s) {
@@ -160,11 +176,13 @@ static void lose(live_site *s) {
 }
 
 void live_recovered(live_site *s) {
+    bool silent = s->silent;
+    s->silent = false;
     if (!weir__site_lost(s->site) && !s->awaited) return;
     atomic_store_explicit(&s->site->lost, false, memory_order_release);
     s->awaited = false;
     live_event(s->live, WEIR_LIVE_BACK, s->number, 0);
-    live_say(s->live, "slice %zu of '%s' answers again", s->number, s->live->name);
+    if (!silent) live_say(s->live, "slice %zu of '%s' answers again", s->number, s->live->name);
 }
 
 static weir_status send_on(live_site *s, const live_command *c, int64_t patience,

@@ -20,6 +20,7 @@ seq 20000 | shuf --random-source=<(yes) >first; seq 10001 30000 >second
 run dedup --at "$at" --memory 64M --stats=json first
 is first-exit 0 $rc; same first-run out first
 is three-masters 3 "$(grep -o '"masters":[0-9]*' err | cut -d: -f2)"
+is counts-by-info 3 "$(grep -o '"server":"127.0.0.1:[0-9]*","slices":1,"commands":[1-9]' err | wc -l)"
 is nothing-guessed '"guessed":0' "$(grep -o '"guessed":[0-9]*' err)"
 run dedup --at "$at" second
 seq 20001 30000 >want; same second-run out want
@@ -70,6 +71,7 @@ feed | "$WEIR" dedup --at "$(cluster_url kill)" --memory 64M --durability wait:1
 sleep 0.6; kill -9 "${pids[2]}"
 wait $pid; is killed-exit 0 $?
 sort -n out >sorted; same killed-primary sorted once
+is killed-said 1 "$(grep -c "^weir: dedup: slice . of 'kill' answered after [0-9.]* s, from '.*': the server '127.0.0.1:${ports[2]}' had failed" err)"
 
 # slices of places on plain strings, and the rule of x live places: a third of them is gone for good
 rule() { echo "--at $(cluster_url "$1") --filter vertical:slices=3,$2of=(bloom:k=8) --memory 1M --seed 5 --lost-after 2s -q"; }

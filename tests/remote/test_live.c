@@ -498,6 +498,57 @@ static void a_paused_server_is_lost_and_comes_back(void **state) {
     stop_real(&s);
 }
 
+static bool stop_now(void *context) { return *(bool *)context; }
+
+static void *wake(void *context) {
+    nap(700);
+    kill(*(pid_t *)context, SIGCONT);
+    return NULL;
+}
+
+static void *wish_an_end(void *context) {
+    nap(300);
+    *(bool *)context = true;
+    return NULL;
+}
+
+/* A site that is waited for is said to be, in one line; and whoever wishes an end has one, with the
+ * rest called new. */
+static void waiting_is_said_and_can_be_ended(void **state) {
+    (void)state;
+    static const char *const specs[] = {
+        "vertical:slices=3,memory=64K,on-lost=wait,of=(bloom:k=4),seed=7",
+        "tree:levels=2,fanout=2,memory=192K,on-lost=wait,of=(bloom:layout=classic,k=4),seed=7",
+        "tree:levels=2,fanout=2,memory=192K,on-lost=wait,root=(vertical:slices=3,on-lost=wait,of="
+        "(bloom:layout=classic,k=4)),of=(bloom:layout=classic,k=4),seed=7"};
+    if (!can_run()) skip();
+    for (size_t i = 0; i < 3; i++) {
+        real_server s = start_with_module();
+        pthread_t helper;
+        bool stop = false;
+        weir_live_options o = impatient();
+        o.servers.stop = stop_now;
+        o.servers.context = &stop;
+        weir_live *live = open_live(s.port, "waits", specs[i], o);
+        assert_int_equal(offer_keys(live, 0, 20), 20);
+        kill(s.pid, SIGSTOP);
+        said[0] = 0;
+        pthread_create(&helper, NULL, wake, &s.pid);
+        assert_int_equal(offer_keys(live, 20, 22), 2);
+        pthread_join(helper, NULL);
+        const char *line = strstr(said, "and is waited for: ");
+        assert_non_null(line);
+        assert_null(strstr(line + 1, "and is waited for: "));
+        assert_non_null(strstr(said, "answers again"));
+        assert_int_equal(offer_keys(live, 0, 22), 0);
+        stop_real(&s);
+        pthread_create(&helper, NULL, wish_an_end, &stop);
+        assert_int_equal(offer_keys(live, 100, 120), 20);
+        pthread_join(helper, NULL);
+        weir_live_close(live);
+    }
+}
+
 /* Errors of a server end it with one line. */
 static void refusals_are_one_line(void **state) {
     (void)state;
@@ -534,6 +585,7 @@ int main(void) {
         cmocka_unit_test(missing_writes_are_noticed),
         cmocka_unit_test(rules_hold_for_each_kind),
         cmocka_unit_test(a_paused_server_is_lost_and_comes_back),
+        cmocka_unit_test(waiting_is_said_and_can_be_ended),
         cmocka_unit_test(refusals_are_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,12 +192,15 @@ static void lost_slices_follow_the_rule(void **state) {
             weir_remote_get_stats(r, &stats);
             assert_int_equal(stats.guessed, 100);
             assert_int_equal(stats.lost, 2);
-            assert_non_null(strstr(said, "is lost, its keys are called"));
+            assert_non_null(strstr(said, "is lost, with 1 more on its server, their keys are "));
             kill(s.pid, SIGCONT);
             nap(1100); /* a lost slice is tried again after a second */
             assert_int_equal(offer(r, 0, 100, &err), 0);
             assert_int_equal(offer(r, 200, 300, &err), 100);
             assert_non_null(strstr(said, "answers again"));
+            size_t lines = 0; /* one server, one line; and one when it is back */
+            for (const char *c = said; *c; c++) lines += *c == '\n';
+            assert_int_equal(lines, 2);
         }
         weir_remote_close(r);
         stop_real(&s);
@@ -220,6 +223,8 @@ static void waiting_waits(void **state) {
         _exit(0);
     }
     assert_int_equal(offer(r, 50, 150, &err), 50);
+    assert_non_null(strstr(said, "and they are waited for: "));
+    assert_non_null(strstr(said, "answers again"));
     waitpid(waker, NULL, 0);
     weir_remote_close(r);
     stop_real(&s);
@@ -265,6 +270,71 @@ static void repeats_here_cost_nothing_there(void **state) {
     assert_int_equal(stats.sent, 1000);
     weir_remote_close(other);
     weir_remote_close(r);
+    stop_real(&s);
+}
+
+/* What the server says of itself is what was sent. */
+static void the_server_counts_what_is_sent(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    weir_error err;
+    weir_remote_server before, after;
+    weir_remote_stats first, last;
+    weir_remote *r =
+        open_at(s.port, "load", (weir_remote_options){0}, "recent:memory=128K,seed=1");
+    assert_int_equal(weir_remote_get_server(r, 0, &before, &err), WEIR_OK);
+    assert_true(before.slices == 2 && before.commands == 0);
+    weir_remote_get_stats(r, &first);
+    assert_int_equal(offer(r, 0, 1000, &err), 1000);
+    weir_remote_get_stats(r, &last);
+    assert_int_equal(weir_remote_get_server(r, 0, &after, &err), WEIR_OK);
+    /* besides, INFO itself was asked: its answer is counted with what comes after it */
+    assert_int_equal(after.commands, last.messages - first.messages + 1);
+    assert_in_range(after.bytes_in - (last.bytes_sent - first.bytes_sent), 1, 40);
+    assert_true(after.bytes_out > last.bytes_received - first.bytes_received);
+    assert_true(last.nanoseconds && last.requests == 2);
+    assert_int_equal(weir_remote_get_server(r, 1, &after, &err), WEIR_ERR_RANGE);
+    uint64_t hash = 1, verdict;
+    assert_int_equal(weir_remote_submit(r, &(weir_batch){.count = 1, .hashes = &hash}, &err),
+                     WEIR_OK);
+    assert_int_equal(weir_remote_get_server(r, 0, &after, &err), WEIR_ERR_RANGE);
+    assert_int_equal(weir_remote_collect(r, &verdict, NULL, &err), WEIR_OK);
+    weir_remote_close(r);
+    stop_real(&s);
+}
+
+/* The last batch of a run is sent again, to a replica that lacks what came before. */
+static void missing_writes_are_noticed_when_sent_again(void **state) {
+    if (!can_run()) skip();
+    (void)state;
+    real_server s = start_with_module();
+    proxy p = {0};
+    start_proxy(&p, s.port);
+    weir_error err;
+    weir_remote_stats stats;
+    weir_remote_slice slice;
+    static const char spec[] = "recent:memory=128K,seed=1";
+    weir_remote *r = open_at(p.port, "again", (weir_remote_options){0}, spec);
+    assert_int_equal(offer(r, 0, 1000, &err), 1000);
+    assert_int_equal(weir_remote_get_slice(r, 0, &slice, &err), WEIR_OK);
+    assert_true(command(s.port, "COPY %s copy", slice.key));
+    assert_int_equal(offer(r, 1000, 2000, &err), 1000);
+    assert_true(command(s.port, "COPY copy %s REPLACE", slice.key));
+    p.up = 0; /* the next byte breaks the connection */
+    assert_int_equal(offer(r, 2000, 2100, &err), 100);
+    weir_remote_get_stats(r, &stats);
+    assert_true(stats.repeated && p.cuts == 1);
+    assert_int_equal(stats.rolled_back, 1);
+    assert_in_range(stats.keys_rolled_back, 400, 600);
+    weir_remote_close(r);
+    r = open_at(s.port, "again", (weir_remote_options){.on_lost = WEIR_REMOTE_STOP}, spec);
+    assert_int_equal(offer(r, 3000, 4000, &err), 1000);
+    assert_true(command(s.port, "COPY copy %s REPLACE", slice.key));
+    assert_int_equal(offer(r, 4000, 5000, &err), -1 - 1000); /* the rule holds for this loss, too */
+    assert_non_null(strstr(err.message, "lacks writes that it had, and on-lost is stop"));
+    weir_remote_close(r);
+    stop_proxy(&p);
     stop_real(&s);
 }
 
@@ -420,6 +490,8 @@ int main(void) {
         cmocka_unit_test(waiting_waits),
         cmocka_unit_test(stopping_calls_the_rest_new),
         cmocka_unit_test(repeats_here_cost_nothing_there),
+        cmocka_unit_test(the_server_counts_what_is_sent),
+        cmocka_unit_test(missing_writes_are_noticed_when_sent_again),
         cmocka_unit_test(a_late_answer_is_not_that_to_another_question),
         cmocka_unit_test(what_cannot_be_used_is_said),
     };

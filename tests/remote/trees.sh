@@ -73,6 +73,23 @@ wait $run; is killed-exit 0 $?
 sort -nu out >sorted; seq 300 >want; same killed-loses-nothing sorted want
 like_line killed-lost "T..:..:..\....Z slice 0 of 'killed' is lost: " err
 like_line killed-empty "T..:..:..\....Z slice 0 of 'killed' was gone and begins again empty" err
+like_line killed-back "slice 0 of 'killed' answers again" err
+# a run that waits can be ended: what it has read is written, and --stats says what happened
+"$WEIR" dedup --at "$at/waits" --filter 'tree:memory=1M' --on-lost wait --lost-after 200ms --stats=json <feed >out 2>err & run=$!
+exec 9>feed; seq 100 >&9; sleep 0.3
+kill -9 $server; sleep 0.1; seq 101 200 >&9; until_true 5 grep -q 'is waited for' err || no waits-said "$(cat err)"
+kill -TERM $run; exec 9>&-; wait $run; is waits-exit 143 $?
+sort -n out >sorted; seq 200 >want; same waits-loses-nothing sorted want
+is waits-bytes '"bytes_out":692' "$(grep -o '"bytes_out":[0-9]*' err)"
+is waits-one-line 1 "$(grep -c '^weir:' err)"
+# one that the servers end says so there, too
+begin
+"$WEIR" dedup --at "$at/ends" --filter 'tree:memory=1M' --on-lost stop --lost-after 200ms --stats=json <feed >out 2>err & run=$!
+exec 9>feed; seq 100 >&9; sleep 0.3
+kill -9 $server; sleep 0.1; seq 101 200 >&9; exec 9>&-; wait $run; is ends-exit 2 $?
+is ends-one-line 1 "$(grep -c '^weir:' err)"
+like_line ends-event '"what":"slice 0 of .ends. is lost, and on-lost is stop: ' err
+begin
 run dedup --at "$at/stops" --filter 'tree:memory=1M' --on-lost stop few; is stop-begins 0 $rc
 run dedup --at "$at/ruled" --filter 'tree:root=(vertical:slices=2,of=(bloom:layout=classic)),of=(bloom:layout=classic),memory=64K' --on-lost seen few
 is rule-in-root 2 "$("$WEIR" inspect "$at/ruled" | grep -o 'on-lost=seen' | wc -l)"

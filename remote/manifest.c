@@ -10,6 +10,7 @@
 #include "wire_error.h"
 
 enum { PATIENCE_MS = 5000, NAME_MOST = 100 };
+#define STAMP UINT64_C(0xffffff) /* these bits of an epoch */
 
 static const char first_line[] = "weir 1\n";
 
@@ -217,6 +218,28 @@ uint64_t manifest_epoch(uint64_t word, bool again) {
     uint64_t epoch = word & (MANIFEST_AGAIN - 1);
     if (again) epoch |= MANIFEST_AGAIN;
     return epoch ? epoch : 1;
+}
+
+static uint64_t stamp_of(const manifest_shape *s) {
+    const uint64_t facts[] = {s->places, s->first, s->end, s->seed, s->k, s->siphash, s->timers};
+    uint64_t stamp = 0;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        stamp = (stamp ^ facts[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        stamp ^= stamp >> 32;
+    }
+    return (stamp & STAMP) | 1; /* an epoch is never 0 */
+}
+
+uint64_t manifest_stamp(uint64_t epoch, const manifest_shape *shape) {
+    return (epoch & ~STAMP) | stamp_of(shape);
+}
+
+weir_status manifest_check_stamp(uint64_t epoch, const manifest_shape *shape, const char *key,
+                                 weir_error *err) {
+    if ((epoch & STAMP) == stamp_of(shape)) return WEIR_OK;
+    return wire_fail(err, WEIR_ERR_MISMATCH,
+                     "the key '%s' on the server is not a slice of this filter; take another name",
+                     key);
 }
 
 void manifest_let_others_make(fleet *f, const char *look, const char *key, bool *waited) {

@@ -44,6 +44,18 @@ weir_status manifest_write(const manifest *m, fleet *f, const char *name, bool *
 /* An epoch from a random word: never 0, and below 2^63. */
 uint64_t manifest_epoch(uint64_t word, bool again);
 
+/* A string of places says nothing of the filter that they belong to, so the lowest bits of its epoch
+ * do: places of another filter, whose description was lost or replaced, would call new keys SEEN. */
+typedef struct {
+    uint64_t places, first, end; /* of the filter; of them here */
+    uint64_t seed;
+    unsigned k;
+    bool siphash, timers;
+} manifest_shape;
+uint64_t manifest_stamp(uint64_t epoch, const manifest_shape *shape);
+weir_status manifest_check_stamp(uint64_t epoch, const manifest_shape *shape, const char *key,
+                                 weir_error *err); /* WEIR_ERR_MISMATCH */
+
 /* Another producer may be making the slices right now: if that one is missing, give it the time,
  * once. `look` is the command that asks for it: WEIR.INFO, or STRLEN of a string. */
 void manifest_let_others_make(fleet *f, const char *look, const char *key, bool *waited);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir_text.h"
 #include "wire_error.h"
 
 enum {
@@ -511,6 +512,27 @@ static weir_status ask_header(weir_remote *r, const slice *s, uint64_t *epoch, u
     return status;
 }
 
+static manifest_shape shape_of(const weir_remote *r, size_t i) {
+    char hash[32] = "";
+    weir_spec_get(r->plan.spec, "hash", hash, sizeof hash);
+    return (manifest_shape){.places = r->cut.places,
+                            .first = first_of(r, i),
+                            .end = first_of(r, i + 1),
+                            .seed = r->seed,
+                            .k = r->cut.k,
+                            .siphash = !strcmp(hash, "siphash")};
+}
+
+uint64_t places_epoch(const weir_remote *r, size_t i, uint64_t word, bool again) {
+    manifest_shape shape = shape_of(r, i);
+    return manifest_stamp(manifest_epoch(word, again), &shape);
+}
+
+weir_status places_check_epoch(const weir_remote *r, size_t i, uint64_t epoch, weir_error *err) {
+    manifest_shape shape = shape_of(r, i);
+    return manifest_check_stamp(epoch, &shape, r->slices[i].key, err);
+}
+
 weir_status places_open_slice(weir_remote *r, size_t i, bool *made, weir_error *err) {
     slice *s = &r->slices[i];
     char epoch[8];
@@ -523,10 +545,7 @@ weir_status places_open_slice(weir_remote *r, size_t i, bool *made, weir_error *
     *made = wire_is_text(reply, "OK");
     wire_reply_free(reply);
     status = ask_header(r, s, &s->epoch, &s->offered, err);
-    if (status == WEIR_OK && !s->epoch)
-        status = wire_fail(err, WEIR_ERR_MISMATCH,
-                           "the key '%s' on the server is not a slice; take another name", s->key);
-    return status;
+    return status == WEIR_OK ? places_check_epoch(r, i, s->epoch, err) : status;
 }
 
 weir_status places_get_slice(weir_remote *r, size_t i, weir_remote_slice *out, weir_error *err) {

@@ -4,7 +4,8 @@
  * ranges, each at a master of its own where there are so many. Slice s is a string under
  * `NAME:{TAG}:s`:
  *
- *   - bits 0 to 63: its epoch, a number other than 0 drawn by who made it
+ *   - bits 0 to 63: its epoch, a number other than 0 drawn by who made it, but for the lowest 24
+ *     bits, which stand for the filter: places, those of this slice, k, seed, hash
  *   - bits 64 to 127: how many places it was told to set, ever
  *   - bit 128 + i: place first(s) + i of the filter, first(s) = ceil(s * places / S)
  *   - behind these: claims of 64 bits, which producer took which key
@@ -44,6 +45,10 @@
 
 /* The name of a producer in its claims: a part of its own. */
 uint64_t places_claimant(uint64_t who);
+
+/* An epoch of slice i from a random word; and whether one is of this filter: WEIR_ERR_MISMATCH. */
+uint64_t places_epoch(const weir_remote *r, size_t i, uint64_t word, bool again);
+weir_status places_check_epoch(const weir_remote *r, size_t i, uint64_t epoch, weir_error *err);
 
 /* What a flight of places is made of beside its requests. */
 typedef struct places_flight places_flight;

@@ -256,7 +256,7 @@ static weir_status open_places(weir_remote *r, size_t i, uint64_t epoch, weir_er
     bool made;
     slice *s = &r->slices[i];
     if (r->found) manifest_let_others_make(r->fleet, "STRLEN", s->key, &r->waited);
-    s->epoch = manifest_epoch(epoch, r->found);
+    s->epoch = places_epoch(r, i, epoch, r->found);
     weir_status status = places_open_slice(r, i, &made, err);
     s->hollow = s->epoch & MANIFEST_AGAIN;
     return status == WEIR_OK && made && r->found ? made_again(r, i, err) : status;

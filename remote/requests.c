@@ -339,6 +339,7 @@ static weir_status take_places(weir_remote *r, fleet_node *node, request *q,
     if (!epoch) return slice_is_gone(r, q, err);
     weir_status status = epoch == s->epoch ? compare_count(r, s, q, count, added, err)
                                            : adopt_epoch(r, q, epoch, err);
+    if (status == WEIR_ERR_MISMATCH) return status; /* and what it says is of no use */
     places_take(r, f, q, reply);
     answered(r, q);
     return status;
@@ -368,7 +369,8 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
         s->unopened = false;
         uint64_t word =
             s->epoch * UINT64_C(6364136223846793005) + (uint64_t)wire_now() + r->numbers;
-        s->epoch = manifest_epoch(word, true);
+        s->epoch =
+            r->cut.k ? places_epoch(r, q->slice, word, true) : manifest_epoch(word, true);
         s->offered = 0;
         s->losses++, r->losses++;
         r->stats.emptied++;
@@ -384,6 +386,8 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
 /* Somebody else has made the slice again. */
 static weir_status adopt_epoch(weir_remote *r, const request *q, uint64_t epoch, weir_error *err) {
     slice *s = &r->slices[q->slice];
+    weir_status status = r->cut.k ? places_check_epoch(r, q->slice, epoch, err) : WEIR_OK;
+    if (status != WEIR_OK) return status;
     s->epoch = epoch;
     if (s->unopened) {
         s->unopened = false;
@@ -394,7 +398,7 @@ static weir_status adopt_epoch(weir_remote *r, const request *q, uint64_t epoch,
     s->offered = 0;
     s->losses++, r->losses++;
     r->stats.emptied++;
-    weir_status status = requests_may_go_on(r, q->slice, "was gone and made again", err);
+    status = requests_may_go_on(r, q->slice, "was gone and made again", err);
     if (status == WEIR_OK)
         remote_say(r,
                    "slice %zu of '%s' was made again by another producer: repeats of what it "

@@ -1,6 +1,6 @@
 /* live_places.c - a site of places: a plain string, so that no module is needed.
  *
- * Layout    epoch (64 bits), count of messages that set (64 bits), then the places: a bit each, or
+ * Layout    epoch (64 bits, the lowest 24 of the filter: manifest_stamp()), count of messages that set (64 bits), then the places: a bit each, or
  *           with a window the instant at which each was set (64 bits, ns since 1970; 0 is never).
  *           A server has one clock for all of them: that of the records.
  * Commands  one BITFIELD for each message, which a server does whole: GET of epoch and places
@@ -59,13 +59,36 @@ static void compose(const live_site *s, live_command *c, const uint64_t *places,
     }
 }
 
+static manifest_shape shape_of(const live_site *s) {
+    const weir_filter *filter = s->site->filter;
+    manifest_shape shape = {.first = s->site->first,
+                            .end = s->site->end,
+                            .siphash = weir__opt_whole(filter, WEIR__OPT_HASH) == 1,
+                            .timers = filter->class->places->instants != NULL};
+    weir_filter_info info;
+    weir_filter_get_info(filter, &info);
+    shape.seed = info.seed;
+    shape.k = filter->class->places->shape(filter, &shape.places);
+    return shape;
+}
+
+static uint64_t draw_epoch(const live_site *s, bool again) {
+    manifest_shape shape = shape_of(s);
+    return manifest_stamp(live_draw(s->live, again), &shape);
+}
+
+static weir_status check_epoch(const live_site *s, uint64_t epoch, weir_error *err) {
+    manifest_shape shape = shape_of(s);
+    return manifest_check_stamp(epoch, &shape, s->key, err);
+}
+
 /* A string without an epoch gets one; another producer may be doing the same, and the first is
  * right. */
 static void begin_again(live_site *s) {
     live_command c;
     bool doubtful;
     int64_t old = 0;
-    uint64_t epoch = live_draw(s->live, true);
+    uint64_t epoch = draw_epoch(s, true);
     live_begin(&c, "BITFIELD", s->key);
     live_word(&c, "SET"), live_word(&c, "i64"), live_word(&c, "0");
     live_number(&c, (int64_t)epoch);
@@ -91,12 +114,19 @@ static bool is_answer(const wire_reply *reply, size_t count) {
     return true;
 }
 
-static void take_header(live_site *s, const wire_reply *reply, bool setting, bool doubtful) {
+/* False: it is of another filter. */
+static bool take_header(live_site *s, const wire_reply *reply, bool setting, bool doubtful) {
     uint64_t epoch = (uint64_t)reply->items[0]->integer, count = (uint64_t)reply->items[1]->integer;
     uint64_t least = s->count + (setting && !doubtful);
+    weir_error why;
+    if (epoch && epoch != s->epoch && check_epoch(s, epoch, &why) != WEIR_OK) {
+        live_fail(s->live, WEIR_ERR_MISMATCH, "%s", why.message);
+        return false;
+    }
     if (epoch == s->epoch) live_compare(s, count, least);
     else if (!epoch) begin_again(s);
     else live_emptied(s, epoch);
+    return true;
 }
 
 static weir__answer ask(weir__site *site, const uint64_t *places, size_t count, bool setting,
@@ -115,8 +145,11 @@ static weir__answer ask(weir__site *site, const uint64_t *places, size_t count, 
         wire_reply_free(reply);
         return WEIR__NO_ANSWER;
     }
-    take_header(s, reply, setting, doubtful);
     *on = 0;
+    if (!take_header(s, reply, setting, doubtful)) {
+        wire_reply_free(reply);
+        return WEIR__NO_ANSWER;
+    }
     for (size_t i = 0; i < count; i++) {
         int64_t value = reply->items[i + 2]->integer;
         bool is_on = clock.timed ? value && value >= clock.from : value == 1;
@@ -229,7 +262,7 @@ static weir_status read_header(live_site *s, weir_error *err) {
         s->epoch = (uint64_t)epoch;
         s->count = (uint64_t)count;
         s->hollow = s->epoch & MANIFEST_AGAIN;
-        status = WEIR_OK;
+        status = check_epoch(s, s->epoch, err);
     }
     wire_reply_free(reply);
     return status;
@@ -266,7 +299,7 @@ weir_status live_places_place(live_site *s, weir_error *err) {
     uint8_t header[LIVE_HEADER_BITS / 8] = {0};
     live_command c;
     bool doubtful;
-    write_number(header, live_draw(s->live, s->live->found));
+    write_number(header, draw_epoch(s, s->live->found));
     live_begin(&c, "SET", s->key);
     live_bytes(&c, header, sizeof header);
     live_word(&c, "NX");

@@ -308,6 +308,14 @@ static void who_joins_is_told_the_shape(void **state) {
     assert_int_equal(weir_live_open(&live, url, NULL, &options, &err), WEIR_ERR_MISMATCH);
     assert_non_null(strstr(err.message, "take another name"));
 
+    /* a string of places of another filter, whose description is gone: its keys would be lost */
+    static const char timed[] = "vertical:slices=3,memory=64K,of=(window:length=2m,layout=classic)";
+    weir_live_close(open_live(s.port, "nameless", timed, options));
+    wire_reply_free(command(s.port, "DEL %s", "nameless:weir"));
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u/nameless", (unsigned)s.port);
+    assert_int_equal(weir_live_open(&live, url, timed, &options, &err), WEIR_ERR_MISMATCH);
+    assert_non_null(strstr(err.message, "is not a slice of this filter; take another name"));
+
     /* where the leaves are is found out; one that only looks makes nothing */
     options.leaves_on_servers = true;
     weir_live_close(open_live(s.port, "leaves", "tree:levels=2,memory=32K,seed=1", options));

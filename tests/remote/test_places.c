@@ -239,6 +239,34 @@ static void a_slice_that_went_is_made_again(void **state) {
     stop_real(&s);
 }
 
+/* The description of the filter is gone, and the next producer makes another one of that name. The
+ * places that are on are not its own, and would call new keys SEEN. */
+static void places_of_another_filter_are_not_taken(void **state) {
+    (void)state;
+    if (!have_program("redis-server")) skip();
+    static const char spec[] = "vertical:memory=1M,slices=2,of=(bloom:k=4,layout=classic)";
+    static const char *const others[] = {
+        spec, "vertical:memory=1M,seed=5,slices=2,of=(bloom:k=5,layout=classic)",
+        "vertical:memory=1M,seed=5,hash=siphash,slices=2,of=(bloom:k=4,layout=classic)"};
+    real_server s = start_plain();
+    weir_error err;
+    char url[64];
+    weir_remote_options options = {0};
+    weir_remote *r = open_at(s.port, "mine", options, LARGE("probe=parallel")), *other;
+    assert_int_equal(offer(r, 0, 1000, &err), 1000);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%u/mine", (unsigned)s.port);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(command(s.port, "DEL mine:weir", NULL));
+        assert_int_equal(weir_remote_open(&other, url, &options, &err), WEIR_OK);
+        assert_int_equal(weir_remote_begin(other, others[i], 2, &err), WEIR_ERR_MISMATCH);
+        assert_non_null(strstr(err.message, "is not a slice of this filter; take another name"));
+        weir_remote_close(other);
+    }
+    assert_int_equal(offer(r, 500, 1500, &err), 500);
+    weir_remote_close(r);
+    stop_real(&s);
+}
+
 /* An older copy of a slice is put back, as after a failover to a replica that lacked writes. */
 static void missing_writes_are_noticed(void **state) {
     (void)state;
@@ -303,6 +331,7 @@ int main(void) {
         cmocka_unit_test(no_cut_loses_or_doubles_a_key),
         cmocka_unit_test(of_two_producers_one_is_told_new),
         cmocka_unit_test(a_slice_that_went_is_made_again),
+        cmocka_unit_test(places_of_another_filter_are_not_taken),
         cmocka_unit_test(missing_writes_are_noticed),
         cmocka_unit_test(rules_hold_for_a_slice_that_came_back_empty),
     };

@@ -97,7 +97,8 @@ enum {
          "A slice that does not answer: `new`, `seen`, `wait` or `stop`.",                         \
          "= new\nits records are written, so nothing is lost and repeats may pass\n\n"             \
          "= seen\nthey are held back, and lost\n\n"                                                \
-         "= wait\nit is waited for\n\n"                                                            \
+         "= wait\nit is waited for, however long; a signal ends the run, and what it has read is " \
+         "written\n\n"                                                                             \
          "= stop\nthe run ends"},                                                                  \
         {AT_LOST_AFTER,                                                                            \
          "lost-after",                                                                             \
@@ -194,14 +195,14 @@ typedef struct {
 
 /* A filter on servers. */
 typedef struct {
-    weir_remote *remote; /* asked in batches; or */
-    weir_live *live;     /* a message at a time: trees, and places that are timers */
-    uint64_t leaf;       /* as in at_settings */
-    bool counts_load;    /* as there */
+    weir_remote *remote;     /* asked in batches; or */
+    weir_live *live;         /* a message at a time: trees, and places that are timers */
+    uint64_t leaf;           /* as in at_settings */
+    bool counts_load;        /* as there */
     weir_remote_stats first; /* what it took to find out which of the two */
-    uint64_t *producers; /* room for a batch of that leaf */
-    int64_t ahead;       /* the servers' clock before ours, ns */
-    int64_t looked;      /* when it was last read, on the monotonic clock; 0: never */
+    uint64_t *producers;     /* room for a batch of that leaf */
+    int64_t ahead;           /* the servers' clock before ours, ns */
+    int64_t looked;          /* when it was last read, on the monotonic clock; 0: never */
     at_event events[AT_EVENTS];
     uint64_t event_count;
 } at_filter;

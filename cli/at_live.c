@@ -211,11 +211,12 @@ void at_live_report_text(FILE *out, const at_filter *f) {
             shown, s.sites, s.masters, s.share_most);
     print_levels(out, &s, t.keys);
     print_here(out, filter, &s);
-    fprintf(out,
-            "on the wire      %s commands; %.1f bytes a key sent, %.1f of them hashes or positions, "
-            "and %.1f received\n",
-            weir_print_count(a, (double)s.commands), per_key(s.bytes_sent, t.keys),
-            per_key(s.positions, t.keys), per_key(s.bytes_received, t.keys));
+    fprintf(
+        out,
+        "on the wire      %s commands; %.1f bytes a key sent, %.1f of them hashes or positions, "
+        "and %.1f received\n",
+        weir_print_count(a, (double)s.commands), per_key(s.bytes_sent, t.keys),
+        per_key(s.positions, t.keys), per_key(s.bytes_received, t.keys));
     if (s.silent + s.lost)
         fprintf(out, "lost slices      %" PRIu64 " times one gave no answer; %zu are lost now\n",
                 s.silent, s.lost);

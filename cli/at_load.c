@@ -46,7 +46,8 @@ void at_load_text(FILE *out, const at_load *load) {
                 report_size(b, s->bytes_in), report_size(c, s->bytes_out));
     }
     if (load->count)
-        fprintf(out, "load             even to %.3f (Jain), at most %.1f%% at one server, by INFO\n",
+        fprintf(out,
+                "load             even to %.3f (Jain), at most %.1f%% at one server, by INFO\n",
                 load->fairness, 100 * load->greatest);
 }
 

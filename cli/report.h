@@ -93,9 +93,10 @@ char *report_sketch_spec(const weir_sketch *sketch);
     "`repeated` of them, `messages`, `bytes_sent`, `bytes_received`, `reconnects`, `redirected`; " \
     "`emptied`, `rolled_back` slices and `keys_rolled_back`; `unsafe`, how often too few "         \
     "replicas "                                                                                    \
-    "confirmed; `nanoseconds` that all requests took; `fairness` of the keys by slice, of a tree that of the servers; `servers` "  \
-    "with what INFO says of each, by all who use it, the `server_fairness` of their commands and "  \
-    "the `greatest_share`; `saved_bytes`, by which the messages and the "     \
+    "confirmed; `nanoseconds` that all requests took; `fairness` of the keys by slice, of a tree " \
+    "that of the servers; `servers` "                                                              \
+    "with what INFO says of each, by all who use it, the `server_fairness` of their commands and " \
+    "the `greatest_share`; `saved_bytes`, by which the messages and the "                          \
     "records written are less than those read; `events`, each with its `time` and `what` was "     \
     "said, and `event_count`. For a tree also `levels` with their messages and nanoseconds"
 

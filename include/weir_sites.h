@@ -65,9 +65,9 @@ typedef struct {
     double greatest;   /* share of the busiest of these */
 } weir_traffic;
 
-/* With sites on servers (weir_live.h) messages and bytes are those that were sent and received since
- * it was opened, all of them. With sites in this process they are what would have been sent, a
- * message for each key that a site is asked about. Fails with WEIR_ERR_UNSUPPORTED. */
+/* With sites on servers (weir_live.h) messages and bytes are those that were sent and received
+ * since it was opened, all of them. With sites in this process they are what would have been sent,
+ * a message for each key that a site is asked about. Fails with WEIR_ERR_UNSUPPORTED. */
 WEIR_EXPERIMENTAL weir_status weir_filter_get_traffic(const weir_filter *filter,
                                                       weir_traffic *traffic, weir_error *err);
 

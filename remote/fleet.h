@@ -40,10 +40,10 @@ typedef struct {
     int64_t refreshed;           /* wire_now() of the last attempt */
     uint64_t refreshes;
     wire_traffic for_maps; /* of the connections over which they were asked */
-    uint64_t changes; /* of the map: slots that have gone to another node, or maps with such */
-    bool late;        /* the last fleet_command() ended as its patience did; */
-    size_t sendings;  /* and it was sent so often */
-    weir_error why;   /* of the last failure */
+    uint64_t changes;      /* of the map: slots that have gone to another node, or maps with such */
+    bool late;             /* the last fleet_command() ended as its patience did; */
+    size_t sendings;       /* and it was sent so often */
+    weir_error why;        /* of the last failure */
 } fleet;
 
 /* Reach a server and learn the map. With an address of one server that turns out to be a

@@ -34,7 +34,7 @@ static weir_status ask(fleet *f, fleet_node *node, fleet_work *work, weir_error 
 }
 
 weir_status fleet_work_get(fleet *f, size_t i, const uint16_t *slots, size_t count,
-                        weir_remote_server *out, weir_error *err) {
+                           weir_remote_server *out, weir_error *err) {
     fleet_work now;
     *out = (weir_remote_server){0};
     if (i >= f->node_count) return wire_fail(err, WEIR_ERR_RANGE, "there is no server %zu", i);

@@ -44,8 +44,9 @@ weir_status manifest_write(const manifest *m, fleet *f, const char *name, bool *
 /* An epoch from a random word: never 0, and below 2^63. */
 uint64_t manifest_epoch(uint64_t word, bool again);
 
-/* A string of places says nothing of the filter that they belong to, so the lowest bits of its epoch
- * do: places of another filter, whose description was lost or replaced, would call new keys SEEN. */
+/* A string of places says nothing of the filter that they belong to, so the lowest bits of its
+ * epoch do: places of another filter, whose description was lost or replaced, would call new keys
+ * SEEN. */
 typedef struct {
     uint64_t places, first, end; /* of the filter; of them here */
     uint64_t seed;

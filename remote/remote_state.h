@@ -50,8 +50,8 @@ typedef struct {
     fleet_node *ask;  /* where this one is to go in spite of the map */
     int64_t not_before, deadline, sent_at;
     uint64_t sent_ns; /* sent_at on a finer clock */
-    uint64_t known;   /* what its slice had counted when it was first sent: its answer counts more, */
-    uint64_t losses;  /* unless the slice has lost something since */
+    uint64_t known; /* what its slice had counted when it was first sent: its answer counts more, */
+    uint64_t losses; /* unless the slice has lost something since */
 } request;
 
 /* A batch on its way. */

@@ -185,7 +185,8 @@ static weir_status put_request(weir_remote *r, fleet_node *node, const flight *f
     q->ask = NULL;
     q->node = node;
     q->state = SENT;
-    if (!q->repeated) q->known = r->slices[q->slice].offered, q->losses = r->slices[q->slice].losses;
+    if (!q->repeated)
+        q->known = r->slices[q->slice].offered, q->losses = r->slices[q->slice].losses;
     q->sent_ns = wire_nanoseconds();
     q->sent_at = (int64_t)(q->sent_ns / 1000000);
     r->stats.requests++;
@@ -369,8 +370,7 @@ static weir_status slice_is_gone(weir_remote *r, request *q, weir_error *err) {
         s->unopened = false;
         uint64_t word =
             s->epoch * UINT64_C(6364136223846793005) + (uint64_t)wire_now() + r->numbers;
-        s->epoch =
-            r->cut.k ? places_epoch(r, q->slice, word, true) : manifest_epoch(word, true);
+        s->epoch = r->cut.k ? places_epoch(r, q->slice, word, true) : manifest_epoch(word, true);
         s->offered = 0;
         s->losses++, r->losses++;
         r->stats.emptied++;
@@ -581,9 +581,8 @@ static weir_status give_up(weir_remote *r, request *q, weir_error *err) {
     const char *why = r->fleet->why.message;
     weir_remote_on_lost rule = r->options.on_lost;
     if (rule == WEIR_REMOTE_STOP)
-        return wire_fail(err, WEIR_ERR_IO,
-                         "slice %zu of '%s' is lost, and on-lost is stop: %.200s", q->slice,
-                         r->name, *why ? why : "no answer");
+        return wire_fail(err, WEIR_ERR_IO, "slice %zu of '%s' is lost, and on-lost is stop: %.200s",
+                         q->slice, r->name, *why ? why : "no answer");
     requests_say_lost(r, q->slice, why);
     if (rule == WEIR_REMOTE_WAIT) return WEIR_OK;
     s->probe_at = wire_now() + PROBE_MS;
@@ -656,7 +655,7 @@ static bool stopped(const weir_remote *r) {
 static void say_stall(weir_remote *r, uint64_t losses) {
     char line[512];
     if (r->losses == losses && stall_say(&r->stall, r->fleet, r->stalled, r->name,
-                                     r->slices[r->stalled].slot, line, sizeof line))
+                                         r->slices[r->stalled].slot, line, sizeof line))
         remote_say(r, "%s", line);
 }
 

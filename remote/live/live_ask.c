@@ -278,8 +278,9 @@ void live_emptied(live_site *s, uint64_t epoch) {
     live->stats.emptied++;
     live_event(live, WEIR_LIVE_EMPTY, s->number, 0);
     if (s->rule != LIVE_STOP)
-        live_say(live, "slice %zu of '%s' was gone and begins again empty: %s", s->number, live->name,
-             s->weighs ? "what is off there proves nothing" : "repeats of what it knew will pass");
+        live_say(
+            live, "slice %zu of '%s' was gone and begins again empty: %s", s->number, live->name,
+            s->weighs ? "what is off there proves nothing" : "repeats of what it knew will pass");
     lacks(s);
 }
 
@@ -291,10 +292,10 @@ void live_compare(live_site *s, uint64_t count, uint64_t least) {
         live_event(live, WEIR_LIVE_REWOUND, s->number, least - count);
         if (s->rule != LIVE_STOP)
             live_say(live,
-                 "slice %zu of '%s' lacks at least %" PRIu64
-                 " writes that it had: a replica without "
-                 "them took over",
-                 s->number, live->name, least - count);
+                     "slice %zu of '%s' lacks at least %" PRIu64
+                     " writes that it had: a replica without "
+                     "them took over",
+                     s->number, live->name, least - count);
         lacks(s);
     }
     s->count = count;

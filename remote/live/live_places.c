@@ -1,13 +1,13 @@
 /* live_places.c - a site of places: a plain string, so that no module is needed.
  *
- * Layout    epoch (64 bits, the lowest 24 of the filter: manifest_stamp()), count of messages that set (64 bits), then the places: a bit each, or
- *           with a window the instant at which each was set (64 bits, ns since 1970; 0 is never).
- *           A server has one clock for all of them: that of the records.
- * Commands  one BITFIELD for each message, which a server does whole: GET of epoch and places
- *           tests; INCRBY of the count and SET of places, which answers with what they were, tests
- * and sets. So each answer has the epoch and the count. Gone      A string that is gone reads as
- * zeros: epoch 0. It gets a new epoch. Again     What was sent twice may have met its own first
- * sending: its places are then said to have been off, so that the key is NEW and no record is lost.
+ * Layout    epoch (64 bits, the lowest 24 of the filter: manifest_stamp()), count of messages that
+ * set (64 bits), then the places: a bit each, or with a window the instant at which each was set
+ * (64 bits, ns since 1970; 0 is never). A server has one clock for all of them: that of the
+ * records. Commands  one BITFIELD for each message, which a server does whole: GET of epoch and
+ * places tests; INCRBY of the count and SET of places, which answers with what they were, tests and
+ * sets. So each answer has the epoch and the count. Gone      A string that is gone reads as zeros:
+ * epoch 0. It gets a new epoch. Again     What was sent twice may have met its own first sending:
+ * its places are then said to have been off, so that the key is NEW and no record is lost.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -390,7 +390,8 @@ weir__answer weir__nest_ask(weir__nest *nest, size_t i, const weir_batch *batch,
             count_asked(nest, batch);
         }
         if (answer != WEIR__NO_ANSWER || nest->on_lost != WEIR__LOST_WAIT || site->host)
-            return answer; /* a site that is elsewhere has been waited for, until somebody stopped */
+            return answer; /* a site that is elsewhere has been waited for, until somebody stopped
+                            */
         if (!waiting) return WEIR__NOT_NOW;
         weir__nest_wait(nest, site);
     }

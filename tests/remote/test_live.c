@@ -88,9 +88,8 @@ static void same_verdicts(uint16_t port, const char *name, const char *spec,
     for (size_t i = 0; i < WEIR_LIVE_LEVELS; i++) messages += stats.messages[i];
     assert_true(counted.fairness == sent.fairness && messages);
     assert_int_equal(sent.messages, messages); /* what went over the wire, and nothing else */
-    assert_int_equal(sent.bytes,
-                     stats.bytes_sent + stats.bytes_received - opening.bytes_sent -
-                         opening.bytes_received);
+    assert_int_equal(sent.bytes, stats.bytes_sent + stats.bytes_received - opening.bytes_sent -
+                                     opening.bytes_received);
     assert_int_equal(stats.commands, opening.commands + messages);
     if (!strncmp(spec, "vertical", 8)) assert_int_equal(counted.messages, messages);
     assert_int_equal(stats.silent + stats.emptied + stats.rewound + stats.doubtful, 0);

@@ -281,8 +281,7 @@ static void the_server_counts_what_is_sent(void **state) {
     weir_error err;
     weir_remote_server before, after;
     weir_remote_stats first, last;
-    weir_remote *r =
-        open_at(s.port, "load", (weir_remote_options){0}, "recent:memory=128K,seed=1");
+    weir_remote *r = open_at(s.port, "load", (weir_remote_options){0}, "recent:memory=128K,seed=1");
     assert_int_equal(weir_remote_get_server(r, 0, &before, &err), WEIR_OK);
     assert_true(before.slices == 2 && before.commands == 0);
     weir_remote_get_stats(r, &first);
@@ -338,8 +337,8 @@ static void missing_writes_are_noticed_when_sent_again(void **state) {
     stop_real(&s);
 }
 
-/* A request that was given up while its server slept is answered when that wakes. What is asked next
- * must not get that answer. */
+/* A request that was given up while its server slept is answered when that wakes. What is asked
+ * next must not get that answer. */
 static void a_late_answer_is_not_that_to_another_question(void **state) {
     if (!can_run()) skip();
     (void)state;
@@ -347,8 +346,8 @@ static void a_late_answer_is_not_that_to_another_question(void **state) {
     weir_error err;
     weir_remote_slice slice;
     int64_t ahead;
-    weir_remote *r = open_at(s.port, "late", (weir_remote_options){.lost_ms = 100},
-                             "recent:memory=128K,seed=1");
+    weir_remote *r =
+        open_at(s.port, "late", (weir_remote_options){.lost_ms = 100}, "recent:memory=128K,seed=1");
     assert_int_equal(offer(r, 0, 1000, &err), 1000);
     kill(s.pid, SIGSTOP);
     assert_int_equal(offer(r, 1000, 2000, &err), 1000);

@@ -14,9 +14,12 @@
 #include "spec_text.h"
 #include "stopping.h"
 #include "values.h"
+#include "weir_sites.h"
 #include "weir_text.h"
 
-enum { MS = 1000000, KEYS_MOST = 65536 };
+/* PLACES_KEYS: of slices of places. The more keys a batch has, the more of those that other runs
+ * offer at the same time come out twice (remote/places.h), and a server takes as long for a key. */
+enum { MS = 1000000, KEYS_MOST = 65536, PLACES_KEYS = 256 };
 #define GRACE (3 * INT64_C(1000000000)) /* ns after a signal in which batches may come home */
 
 static int durability(at_settings *at, const char *value) {
@@ -176,6 +179,9 @@ static int begin(at_filter *f, at_settings *at, const char *spec, bool kind_give
         return cli_error("--%s goes with --filter tree", at->leaf ? "leaf" : "leaves");
     if (weir_remote_begin(f->remote, spec, at->slices, &err) != WEIR_OK)
         return cli_error("%s", err.message);
+    weir_cut cut;
+    bool places = weir_filter_get_cut(weir_remote_twin(f->remote), &cut, NULL) == WEIR_OK;
+    f->batch_most = places ? PLACES_KEYS : KEYS_MOST;
     code = check_slices(f->remote, at);
     return code == EXIT_DONE ? check_spec(f->remote, at->url, spec, kind_given) : code;
 }
@@ -232,13 +238,14 @@ static bool offer_to_slices(at_filter *f, const weir_batch *batch, uint64_t *ver
     while (got < batch->count) {
         while (sent < batch->count && weir_remote_room(remote)) {
             weir_batch part = {.count = batch->count - sent, .hashes = batch->hashes + sent};
-            if (part.count > KEYS_MOST) part.count = KEYS_MOST;
+            if (part.count > f->batch_most) part.count = f->batch_most;
             if (batch->times) part.times = batch->times + sent;
             if (batch->importances) part.importances = batch->importances + sent;
             if (weir_remote_submit(remote, &part, &err) != WEIR_OK) return at_failed(f, &err);
             sent += part.count;
         }
-        size_t part_seen, count = batch->count - got < KEYS_MOST ? batch->count - got : KEYS_MOST;
+        size_t part_seen, count = batch->count - got;
+        if (count > f->batch_most) count = f->batch_most;
         if (weir_remote_collect(remote, verdicts + got / 64, &part_seen, &err) != WEIR_OK)
             good = false;
         *seen += part_seen;

@@ -199,6 +199,7 @@ typedef struct {
     weir_live *live;         /* a message at a time: trees, and places that are timers */
     uint64_t leaf;           /* as in at_settings */
     bool counts_load;        /* as there */
+    size_t batch_most;       /* keys of a batch */
     weir_remote_stats first; /* what it took to find out which of the two */
     uint64_t *producers;     /* room for a batch of that leaf */
     int64_t ahead;           /* the servers' clock before ours, ns */

@@ -9,7 +9,6 @@
 #include "live.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +63,7 @@ static weir_status take_site(weir_live *live, const weir_filter *of, weir__site 
 static weir_status take_sites(weir_live *live, weir_filter *filter, size_t level, weir_error *err) {
     size_t last = last_level(filter);
     weir_status status = WEIR_OK;
-    filter->elsewhere = &live->elsewhere;
+    filter->elsewhere = true;
     for (size_t i = 0; i < weir_filter_sites(filter) && status == WEIR_OK; i++) {
         weir_site_info info;
         weir__site *site = filter->class->spread->place(filter, i);
@@ -75,16 +74,6 @@ static weir_status take_sites(weir_live *live, weir_filter *filter, size_t level
                         : take_site(live, filter, site, level + info.level, err);
     }
     return status;
-}
-
-static void count_sent(const weir__elsewhere *servers, uint64_t *messages, uint64_t *bytes) {
-    const weir_live *live =
-        (const weir_live *)(const void *)((const char *)servers - offsetof(weir_live, elsewhere));
-    wire_traffic t;
-    fleet_traffic(live->fleet, &t);
-    *messages = 0;
-    for (size_t i = 0; i < WEIR_LIVE_LEVELS; i++) *messages += live->stats.messages[i];
-    *bytes = t.sent + t.received - live->opening_bytes;
 }
 
 static weir_status check_shape(const weir_live *live, weir_error *err) {
@@ -243,7 +232,6 @@ weir_status weir_live_open(weir_live **out, const char *url, const char *spec,
     wire_traffic opening;
     weir_live *live = *out = calloc(1, sizeof *live);
     if (!live) return wire_no_memory(err);
-    live->elsewhere.count = count_sent;
     live->options = *options;
     weir_remote_options *o = &live->options.servers;
     if (!o->connect_ms) o->connect_ms = CONNECT_MS;

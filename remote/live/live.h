@@ -58,7 +58,6 @@ struct weir_live {
     bool waited; /* for another producer that may be making the sites */
     char *name;
     weir_filter *filter;
-    weir__elsewhere elsewhere;
     uint64_t opening_bytes; /* on the wire before the first key */
     live_site *sites;
     uint16_t *slots; /* of each site */
@@ -136,6 +135,9 @@ weir_status live_places_look(live_site *s, weir_remote_slice *out, weir_error *e
 
 void live_event(weir_live *live, weir_live_what what, size_t site, uint64_t count);
 void live_say(weir_live *live, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As a site has it. */
+void live_sent(const weir__site *site, uint64_t *messages, uint64_t *bytes);
 
 /* Look at which sites share a master, if the map has changed. */
 void live_look_at_masters(weir_live *live);

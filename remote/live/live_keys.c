@@ -205,8 +205,11 @@ static weir_status check_info(live_site *s, const wire_reply *info, weir_error *
 }
 
 weir_status live_keys_place(live_site *s, weir_error *err) {
-    static const weir__site_kind kind = {
-        .offer = keys_offer, .test = keys_test, .describe = keys_describe, .put = keys_put};
+    static const weir__site_kind kind = {.offer = keys_offer,
+                                         .test = keys_test,
+                                         .sent = live_sent,
+                                         .describe = keys_describe,
+                                         .put = keys_put};
     weir_live *live = s->live;
     if (weir_filter_spec(s->site->filter, s->spec, sizeof s->spec) >= sizeof s->spec)
         return wire_fail(err, WEIR_ERR_SPEC, "the spec of '%s' is too long", s->key);

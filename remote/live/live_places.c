@@ -294,6 +294,7 @@ weir_status live_places_place(live_site *s, weir_error *err) {
     static const weir__site_kind kind = {.test_places = places_test,
                                          .set_places = places_set,
                                          .announce = places_announce,
+                                         .sent = live_sent,
                                          .describe = places_describe,
                                          .put = places_put};
     uint8_t header[LIVE_HEADER_BITS / 8] = {0};

@@ -69,6 +69,15 @@ void weir_live_get_stats(const weir_live *live, weir_live_stats *stats) {
     stats->bytes_received = t.received;
 }
 
+void live_sent(const weir__site *site, uint64_t *messages, uint64_t *bytes) {
+    const weir_live *live = ((const live_site *)site->host)->live;
+    wire_traffic t;
+    fleet_traffic(live->fleet, &t);
+    *messages = 0;
+    for (size_t i = 0; i < WEIR_LIVE_LEVELS; i++) *messages += live->stats.messages[i];
+    *bytes = t.sent + t.received - live->opening_bytes;
+}
+
 weir_status weir_live_get_slice(weir_live *live, size_t i, weir_remote_slice *out, size_t *level,
                                 weir_error *err) {
     *out = (weir_remote_slice){0};

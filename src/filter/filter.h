@@ -48,11 +48,6 @@
  * its table (WEIR__OPT_OWN + 0, + 1, ...). */
 enum { WEIR__OPT_MEMORY, WEIR__OPT_FPR, WEIR__OPT_SEED, WEIR__OPT_HASH, WEIR__OPT_OWN };
 
-/* Of a filter with sites on servers: what was really sent. */
-typedef struct weir__elsewhere {
-    void (*count)(const struct weir__elsewhere *servers, uint64_t *messages, uint64_t *bytes);
-} weir__elsewhere;
-
 struct weir_filter {
     const struct weir__filter_class *class;
     weir__value values[WEIR__OPTIONS_MAX];
@@ -64,7 +59,7 @@ struct weir_filter {
     uint64_t lent_bytes;  /* bytes of another filter's memory that its cells are; 0: its own */
     bool windowed;        /* forgets by age; set by create() */
     bool numbered;        /* its window of records goes by numbers that batches have as times */
-    const weir__elsewhere *elsewhere; /* it has sites on servers, which other processes use too */
+    bool elsewhere;       /* it has sites on servers, which other processes use too */
     uint64_t offered, seen;
 };
 

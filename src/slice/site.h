@@ -42,6 +42,9 @@ typedef struct {
      * several are asked at once; the answers are then taken in the order of the questions. */
     void (*announce)(weir__site *site, const uint64_t *places, size_t count, bool setting);
 
+    /* Of a site that is elsewhere: what was really sent to all sites of its filter. */
+    void (*sent)(const weir__site *site, uint64_t *messages, uint64_t *bytes);
+
     void (*describe)(weir__site *site, weir_site_info *info); /* alive, memory, fill */
     void (*put)(weir__site *site, weir_site_state state);
 } weir__site_kind;

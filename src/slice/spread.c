@@ -33,14 +33,21 @@ weir_status weir_filter_set_site(weir_filter *filter, size_t i, weir_site_state 
     return status;
 }
 
+/* Or of the filter that is there, if it is itself spread over sites. */
+static weir__site *first_elsewhere(weir_filter *filter) {
+    weir__site *site = filter->class->spread->place(filter, 0);
+    return site->host ? site : first_elsewhere(site->filter);
+}
+
 weir_status weir_filter_get_traffic(const weir_filter *filter, weir_traffic *traffic,
                                     weir_error *err) {
     if (!filter->class->spread)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1, "a '%s' filter is in one piece",
                           filter->class->kind.name);
     filter->class->spread->traffic(filter, traffic);
-    if (filter->elsewhere)
-        filter->elsewhere->count(filter->elsewhere, &traffic->messages, &traffic->bytes);
+    if (!filter->elsewhere) return WEIR_OK;
+    weir__site *site = first_elsewhere((weir_filter *)(uintptr_t)filter);
+    site->kind->sent(site, &traffic->messages, &traffic->bytes);
     return WEIR_OK;
 }
 

@@ -26,8 +26,9 @@
  *            each batch.
  * Source     Koloniari, Ntarmos, Pitoura, Souravlias, "One is Enough", section 5. We
  *            differ: each time that 1/128 of the capacity has come in we look which filters
- *            are over and how dense the newest is, and it counts as full at 85% of its
- *            rate then, since the rate grows as the k-th power; and the number of
+ *            are over and how dense the newest is, and it counts as full when the keys
+ *            until the next look could bring it to its rate, which grows as the k-th
+ *            power of its density; at the latest at 85% of the rate. The number of
  *            filters is bounded.
  *
  * Merging is refused: two of them have put their keys into different filters.
@@ -50,8 +51,9 @@ enum {
     LOOKS = 128 /* times that the fill of a filter is looked at while it fills */
 };
 
-#define FULL_AT 0.85                   /* of the rate of a filter, for lack of looking more often */
-#define PART_LEAST UINT64_C(1024)      /* bytes of a filter inside */
+#define FULL_AT 0.85              /* of the rate of a filter, at most */
+#define STEP_CELLS 1.5            /* shares of the cells that a share of the keys sets, at most */
+#define PART_LEAST UINT64_C(1024) /* bytes of a filter inside */
 #define PART_LARGE (UINT64_C(2) << 20) /* parts of this size are whole pages of the system */
 
 typedef struct {
@@ -62,6 +64,7 @@ typedef struct {
     uint64_t part, cells; /* bytes of a part, and of the cells in it */
     uint64_t length;      /* of the window, in nanoseconds or records */
     uint64_t capacity, step;
+    double full_at; /* share of its rate at which a filter is full */
     weir_filter *inside[MOST];
     struct {
         uint64_t newest;          /* of the parts, which are used in turn */
@@ -128,6 +131,14 @@ static const weir__value *option_inside(const weir_filter *inside, const char *n
     return NULL;
 }
 
+/* With k cells to a key a filter is full that lacks the cells of one step. Half of the cells are
+ * set then, by 1/ln 2 = 1.44 times as many that were meant to be. */
+static double full_at(const growing_filter *f) {
+    const weir__value *k = option_inside(f->inside[0], "k");
+    double left = 1 - STEP_CELLS * (double)f->step / (double)f->capacity;
+    return fmin(FULL_AT, pow(fmax(left, 0), k ? (double)k->whole : 1));
+}
+
 /* Only filters that say how many keys they are made for. None of them meets every record:
  * for a window of records they are numbered here. */
 static weir_status look_inside(growing_filter *f, weir_error *err) {
@@ -152,6 +163,7 @@ static weir_status look_inside(growing_filter *f, weir_error *err) {
     f->renew = renew && renew->whole == 1;
     f->capacity = (uint64_t)capacity;
     f->step = f->capacity / LOOKS + 1;
+    f->full_at = full_at(f);
     return WEIR_OK;
 }
 
@@ -250,7 +262,8 @@ static bool is_full(const growing_filter *f) {
     weir_filter_info info;
     if (!f->by_density) return f->state.added >= f->capacity;
     weir_filter_get_info(f->inside[f->state.newest], &info);
-    return info.fpr_now >= FULL_AT * info.fpr_bound;
+    bool cut = f->timed && info.overfull; /* equal timers: the rate does not tell */
+    return cut || info.fpr_now >= f->full_at * info.fpr_bound;
 }
 
 /* The newest filter has more keys than at the last look: if it is full, the next one begins. By

@@ -34,8 +34,16 @@ typedef struct {
     int64_t closed[64], length, latest;
     unsigned count, most, grown;
     uint64_t added, step, capacity;
+    double full_at;
     bool by_density;
 } twin;
+
+static double option_k(const weir_filter *f) {
+    const weir_option *options = f->class->kind.options;
+    size_t i = 0;
+    while (strcmp(options[i].name, "k") != 0) i++;
+    return (double)weir__opt_whole(f, WEIR__OPT_OWN + (int)i);
+}
 
 static twin twin_of(const weir_filter *f, const char *inside, int64_t length) {
     twin t = {.most = (unsigned)weir__opt_whole(f, MOST), .length = length, .grown = 1, .count = 1};
@@ -49,6 +57,8 @@ static twin twin_of(const weir_filter *f, const char *inside, int64_t length) {
     t.capacity = (uint64_t)detail(t.filters[0], "capacity");
     t.by_density = weir__opt_whole(f, THRESHOLD) == 0;
     t.step = t.capacity / 128 + 1;
+    t.full_at =
+        fmin(0.85, pow(1 - 1.5 * (double)t.step / (double)t.capacity, option_k(t.filters[0])));
     return t;
 }
 
@@ -70,7 +80,9 @@ static bool twin_offer(twin *t, uint64_t hash, int64_t time) {
     if (t->added % t->step && (t->by_density || t->added < t->capacity)) return false;
     while (t->count > 1 && t->length && t->latest - t->closed[0] > t->length) twin_drop(t);
     weir_filter_get_info(newest, &info);
-    if (t->by_density ? info.fpr_now < 0.85 * info.fpr_bound : t->added < t->capacity) return false;
+    bool cut = t->length && info.overfull;
+    bool dense = info.fpr_now >= t->full_at * info.fpr_bound;
+    if (t->by_density ? !cut && !dense : t->added < t->capacity) return false;
     t->closed[t->count - 1] = t->latest;
     if (t->count == t->most) twin_drop(t);
     t->filters[t->count++] = make_filter(t->spec);

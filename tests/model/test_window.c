@@ -228,9 +228,10 @@ static void verdicts_are_those_of_the_twin(void **state) {
 /* The last time that a key was called new, in a table of all keys. */
 static void window_is_exact(const char *spec, uint64_t keys) {
     weir_filter *f = make_filter(spec);
-    const bool timers = strncmp(spec, "recent", 6) != 0;
-    const uint64_t length = timers ? weir__opt_whole(f, LENGTH)
-                                   : strtoull(strstr(spec, "window=") + 7, NULL, 10),
+    const char *recent = strstr(spec, "window="), *lost = recent                    ? "forgotten"
+                                                          : strstr(spec, "growing") ? "dropped"
+                                                                                    : "cut";
+    const uint64_t length = strtoull(recent ? recent + 7 : strstr(spec, "length=") + 7, NULL, 10),
                    domain = 2 * length;
     uint64_t *last = calloc(domain, sizeof *last), seen = 0;
     for (uint64_t i = 1; i <= keys; i++) {
@@ -243,7 +244,7 @@ static void window_is_exact(const char *spec, uint64_t keys) {
         seen += known;
     }
     assert_true(seen > keys / 10);
-    assert_true(detail(f, timers ? "cut" : "forgotten") == 0);
+    assert_true(detail(f, lost) == 0);
     free(last);
     weir_filter_free(f);
 }
@@ -276,6 +277,12 @@ static void windows_are_exact_while_they_fit(void **state) {
     window_is_exact("window:memory=16M,seed=1,length=1000,renew=no", 100000);
     window_is_exact("window:memory=64M,seed=1,length=65535,tick=1", 300000);
     window_is_exact("window:memory=64M,seed=1,length=65536", 300000);
+    for (int seed = 1; seed <= 6; seed++) { /* filters that are all but too small for the window */
+        char spec[100];
+        snprintf(spec, sizeof spec, "growing:memory=256K,seed=%d,of=(window:length=1000,tick=1)",
+                 seed);
+        window_is_exact(spec, 40000);
+    }
     window_is_exact("recent:memory=1M,seed=1,window=40", 100000);
     window_is_exact("recent:memory=1M,seed=1,window=100", 100000);
     window_is_exact("recent:memory=1M,seed=2,window=1000", 300000);

@@ -9,7 +9,11 @@
 #include "pairs_command.h"
 #include "values.h"
 
-enum { TEXT_VALUES = 6 };     /* values of a text, unless --values says otherwise */
+enum { TEXT_VALUES = 6 }; /* values of a text, unless --values says otherwise */
+enum {
+    COSINE_WITNESSES = 4096, /* records kept whole, whose pairs tell the angles of all */
+    COSINE_ANGLES = 16       /* words of signs that they have for it */
+};
 enum { TEXT_SIGNATURES = 5 }; /* signatures of a text, unless --signatures says otherwise */
 
 enum {
@@ -94,7 +98,10 @@ static const opt_entry pairs_table[] = {
      "alike abound."},
     {P_COSINE, "cosine", 0, OPT_VALUE, "SIMILARITY", NULL, NULL, G_HOW, false,
      "The same for the cosine of the angle between texts.",
-     "Words count as often as they occur; values are signs of random projections."},
+     "Words count as often as they occur; values are signs of random projections. How many pairs "
+     "have that cosine follows from the angles between 4,096 records that are kept whole, with an "
+     "interval; where that is too wide, from the values that agree, as for `--jaccard`, or it is "
+     "refused, with the smallest similarity that can be told."},
     {P_DISTANCE, "distance", 0, OPT_VALUE, "D", NULL, NULL, G_HOW, false,
      "Compare numbers: count pairs of points within this Euclidean distance.",
      "The columns must be numbers; where one counts for more than another, scale them first. 1,024 "
@@ -542,18 +549,22 @@ static int print_spec(char out[SPEC_SIZE], const pairs_settings *s, const pairs_
     unsigned shingle;
     const char *unit;
     double sample = 0;
-    char drawn[40] = "";
+    char drawn[40] = "", witnesses[48] = "";
     weir_error err;
     int code = shingle_of(w, &shingle, &unit);
     if (code != EXIT_DONE) return code;
     if (w->sample && (weir_parse_rate(w->sample, &sample, &err) || !(sample > 0) || sample > 1))
         return cli_error("--sample cannot be '%s'; it is a share above 0 and at most 1", w->sample);
     if (w->sample) snprintf(drawn, sizeof drawn, ",sample=%.15g", sample);
+    bool compares = s->exact || s->sampled || s->outliers || s->distance > 0;
+    if (w->cosine && !compares)
+        snprintf(witnesses, sizeof witnesses, ",witnesses=%d,angles=%d", COSINE_WITNESSES,
+                 COSINE_ANGLES);
     int n = snprintf(out, SPEC_SIZE,
                      "pairs:columns=%u,threshold=%u%s,from=%s,shingle=%u,unit=%s,"
-                     "group=%u,signatures=%u,seed=%llu%s%s%s%s%s%s%s",
+                     "group=%u,signatures=%u,seed=%llu%s%s%s%s%s%s%s%s",
                      s->columns, threshold, drawn, froms[s->rows.from], shingle, unit, s->group,
-                     s->signatures ? s->signatures : 1, (unsigned long long)s->seed,
+                     s->signatures ? s->signatures : 1, (unsigned long long)s->seed, witnesses,
                      w->is_online ? ",method=online" : "", w->online ? "," : "",
                      w->online ? w->online : "", w->repeats ? ",repeats=" : "",
                      w->repeats ? w->repeats : "", w->memory ? ",memory=" : "",

@@ -160,11 +160,15 @@ static void print_curve(const pairs_settings *s) {
                "--signatures 5 covers it\n");
 }
 
-/* Worth a line from one in ten. */
+/* How many have the cosine; else how many of those counted have not, from one in ten. */
 static void print_doubt(const pairs_settings *s, const weir_pairs_answer *a,
                         const weir_pairs_doubt *doubt) {
-    char below[32], similar[32];
-    if (!doubt || !(doubt->below > a->similar / 10)) return;
+    char below[32], similar[32], all[32], low[32], high[32];
+    if (doubt && doubt->told)
+        printf("about %s of %s pairs have a cosine of %g or more (95%%: %s to %s)\n",
+               in_words(similar, round(doubt->pairs)), in_words(all, a->pairs), s->similarity,
+               in_words(low, round(doubt->low)), in_words(high, round(doubt->high)));
+    if (!doubt || doubt->told || !(doubt->below > a->similar / 10)) return;
     printf("about %s of the %s counted are less similar than %g\n",
            in_words(below, fmin(doubt->below, a->similar)), in_words(similar, a->similar),
            s->similarity);
@@ -293,6 +297,13 @@ static void print_json(const pairs_settings *s, const weir_pairs *pairs, const w
            s->ordered ? "true" : "false", a->columns, a->threshold, a->values);
     json_counts(s, a);
     if (doubt) json_number("below", fmin(doubt->below, fmax(0, a->similar)));
+    if (doubt && doubt->told) {
+        printf(",\"at_least\":{\"similarity\":%g", s->similarity);
+        json_number("pairs", doubt->pairs);
+        json_number("low", doubt->low);
+        json_number("high", doubt->high);
+        putchar('}');
+    }
     json_number("memory", (double)info.memory);
     json_number("disk", (double)info.disk);
     json_number("seconds", seconds);

@@ -97,7 +97,8 @@ static int fill_sides(pairs_settings *s, pairs_side *sides, size_t count) {
     return pairs_check_notes(&sides[0], s->in.files[0], &sides[1], s->in.files[1]);
 }
 
-/* Where most of what is counted would be less similar than asked, a cosine is refused. */
+/* A cosine is refused where the records kept whole do not tell how many pairs have it, and most of
+ * what is counted would be less similar. */
 static int look_for_doubts(const pairs_settings *s, const pairs_side *sides, size_t count,
                            const weir_pairs_answer *out, weir_pairs_doubt *doubt, bool *known) {
     weir_error err;
@@ -105,7 +106,8 @@ static int look_for_doubts(const pairs_settings *s, const pairs_side *sides, siz
     *known =
         s->similarity > 0 && weir_pairs_doubts(sides[0].pairs, count > 1 ? sides[1].pairs : NULL,
                                                s->similarity, doubt, &err) == WEIR_OK;
-    if (!*known || s->rows.from != WEIR_FROM_COSINE || doubt->below <= out->similar / 2)
+    if (!*known || s->rows.from != WEIR_FROM_COSINE || doubt->told ||
+        doubt->below <= out->similar / 2)
         return EXIT_DONE;
     weir_print_count(most, out->similar);
     weir_print_count(below, fmin(doubt->below, out->similar));

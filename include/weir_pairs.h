@@ -158,7 +158,7 @@ typedef struct {
     unsigned depth;
     double sample;
     unsigned signatures; /* independent ones of a text; 1 for all else */
-    unsigned row_words;  /* words of a row: columns x signatures */
+    unsigned row_words;  /* words of a row: columns x signatures + angles */
 } weir_pairs_info;
 WEIR_API void weir_pairs_get_info(const weir_pairs *pairs, weir_pairs_info *info);
 
@@ -250,11 +250,15 @@ WEIR_EXPERIMENTAL void weir_pairs_average(weir_pairs_answer *all, size_t count);
 
 /* How many of the pairs that are counted for texts of a similarity (0 to 1) are less similar, as
  * the records that were kept whole show it; and the least similarity of which that is no more than
- * a quarter of what is counted, 1: none. b: the other side of a join, or NULL.
+ * a quarter of what is counted, 1: none. Of cosines also how many pairs are at least so similar,
+ * by the same records alone, with an interval of 95%; `told` says whether that is narrow enough to
+ * go by, and `least` is then the least cosine of which it is. b: the other side of a join, or NULL.
  * Fails with WEIR_ERR_UNSUPPORTED (the values are not made of texts), WEIR_ERR_RANGE (the
- * similarity). */
+ * similarity), WEIR_ERR_MEMORY. */
 typedef struct {
     double below, least;
+    double pairs, low, high;
+    bool told;
 } weir_pairs_doubt;
 WEIR_EXPERIMENTAL weir_status weir_pairs_doubts(const weir_pairs *a, const weir_pairs *b,
                                                 double similarity, weir_pairs_doubt *out,

@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "core/error.h"
-#include "pairs/pairs.h"
+#include "pairs/angles.h"
 
 enum {
     WITNESSES = 512, /* that are compared with each other, at most */
@@ -37,7 +37,7 @@ double weir_pairs_similarity(const weir_pairs *p, const uint64_t *x, const uint6
         differ += (unsigned)__builtin_popcountll(x[i] ^ y[i]);
     }
     if (p->maker.from == WEIR__FROM_COSINE)
-        return fmax(0, cos(M_PI * differ / ((double)p->row_words * group)));
+        return fmax(0, cos(M_PI * differ / (p->maker.columns * group + 64.0 * p->maker.angles)));
     return pow((double)agree / p->row_words, 1.0 / group);
 }
 
@@ -74,6 +74,25 @@ static double pairs_above(const spread *s, double t, double scale) {
     return sum * scale;
 }
 
+/* How many pairs are at least so similar, and from which similarity on that can be said. */
+static weir_status tell_cosine(const weir_pairs *a, const weir_pairs *b, double similarity,
+                               weir_pairs_doubt *out, weir_error *err) {
+    weir__angles *angles;
+    weir__above above, there;
+    weir_status status = weir__angles_new(&angles, a, b, err);
+    if (status != WEIR_OK) return status;
+    weir__angles_above(angles, similarity, &above);
+    out->pairs = above.pairs, out->low = above.low, out->high = above.high;
+    out->told = above.told;
+    for (int percent = 99; percent > 1; percent--) {
+        weir__angles_above(angles, percent / 100.0, &there);
+        if (!there.told) break;
+        out->least = fmin(out->least, percent / 100.0);
+    }
+    weir__angles_free(angles);
+    return WEIR_OK;
+}
+
 weir_status weir_pairs_doubts(const weir_pairs *a, const weir_pairs *b, double similarity,
                               weir_pairs_doubt *out, weir_error *err) {
     spread s = {.pairs = 0};
@@ -97,5 +116,5 @@ weir_status weir_pairs_doubts(const weir_pairs *a, const weir_pairs *b, double s
         if (counted_below(&s, a, t, threshold, group, scale) > FALSE_SHARE * above) break;
         out->least = t;
     }
-    return WEIR_OK;
+    return cosine ? tell_cosine(a, b, similarity, out, err) : WEIR_OK;
 }

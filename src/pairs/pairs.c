@@ -47,7 +47,8 @@ enum {
     OPT_SEED,
     OPT_DRAW,
     OPT_HASH,
-    OPT_SIGNATURES
+    OPT_SIGNATURES,
+    OPT_ANGLES
 };
 
 enum {
@@ -98,6 +99,9 @@ static const weir_option options[] = {
     [OPT_SIGNATURES] = {"signatures", WEIR_OPT_COUNT, 1, WEIR__COLUMNS_MOST, NULL, "1",
                         "text, cosine: independent signatures of a text, whose counts are "
                         "averaged; how far they are apart makes the interval"},
+    [OPT_ANGLES] = {"angles", WEIR_OPT_COUNT, 0, WEIR__ANGLES_MOST, NULL, "0",
+                    "cosine: words of 64 more signs that the witnesses keep, to tell how many "
+                    "pairs have which angle"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
 static const weir_option no_options[] = {{NULL, 0, 0, 0, NULL, NULL, NULL}};
@@ -174,6 +178,9 @@ static weir_status resolve_shape(weir_pairs *p, weir_error *err) {
         return opt_fail(p, OPT_SIGNATURES, err,
                         "signatures=%llu goes with from=text or cosine and repeats=1",
                         (unsigned long long)signatures);
+    if (whole(p, OPT_ANGLES) && whole(p, OPT_FROM) != WEIR__FROM_COSINE)
+        return opt_fail(p, OPT_ANGLES, err, "angles=%llu goes with from=cosine",
+                        (unsigned long long)whole(p, OPT_ANGLES));
     if (signatures * d > WEIR__COLUMNS_MOST)
         return opt_fail(p, OPT_SIGNATURES, err,
                         "%llu signatures of %llu values are more than %d in all",
@@ -251,6 +258,8 @@ static weir_status create(weir_pairs *p, weir_error *err) {
     p->signatures = (unsigned)whole(p, OPT_SIGNATURES);
     p->row_words = (unsigned)whole(p, OPT_COLUMNS) * p->signatures;
     m->columns = p->row_words;
+    m->angles = (unsigned)whole(p, OPT_ANGLES);
+    p->row_words += m->angles;
     m->shingle = (unsigned)whole(p, OPT_SHINGLE);
     m->letters = whole(p, OPT_UNIT) == 1;
     m->group = (unsigned)whole(p, OPT_GROUP);

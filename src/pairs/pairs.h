@@ -31,7 +31,7 @@ struct weir_pairs {
     weir__shape shape;
     unsigned repeats;    /* of all that follows from a row; each signature is one */
     unsigned signatures; /* independent ones of a text, side by side in a row */
-    unsigned row_words;  /* of a row: d for each signature */
+    unsigned row_words;  /* of a row: d for each signature, and those of maker.angles */
     size_t streams;
     bool online;
     double sample;

@@ -188,7 +188,7 @@ static weir_row_status text_row(const weir__row_maker *maker, const weir_field *
 
 typedef struct {
     unsigned projections;
-    int64_t sums[WEIR__COLUMNS_MOST * WEIR__GROUP_MOST];
+    int64_t sums[WEIR__COLUMNS_MOST * WEIR__GROUP_MOST + 64 * WEIR__ANGLES_MOST];
 } projected;
 
 /* A shingle stands for a vector of random numbers, each the sum of four uniform
@@ -206,13 +206,15 @@ static void project(void *context, uint64_t shingle) {
 
 static weir_row_status cosine_row(const weir__row_maker *maker, const weir_field *field,
                                   uint64_t *row) {
-    projected p = {.projections = maker->columns * maker->group};
-    assert(p.projections <= WEIR__COLUMNS_MOST * WEIR__GROUP_MOST);
+    projected p = {.projections = maker->columns * maker->group + 64 * maker->angles};
+    const int64_t *sum = p.sums;
+    assert(maker->columns <= WEIR__COLUMNS_MOST && maker->group <= WEIR__GROUP_MOST);
+    assert(maker->angles <= WEIR__ANGLES_MOST);
     if (!shingles(maker, field, project, &p)) return WEIR_ROW_EMPTY;
-    for (unsigned c = 0; c < maker->columns; c++) {
+    for (unsigned c = 0; c < maker->columns + maker->angles; c++) {
         row[c] = 0;
-        for (unsigned g = 0; g < maker->group; g++)
-            row[c] = row[c] << 1 | (p.sums[c * maker->group + g] > 0);
+        for (unsigned g = 0; g < (c < maker->columns ? maker->group : 64); g++)
+            row[c] = row[c] << 1 | (*sum++ > 0);
     }
     return WEIR_ROW_OK;
 }

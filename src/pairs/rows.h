@@ -8,6 +8,7 @@
 
 #define WEIR__GROUP_MOST 64   /* hash functions or projections of a column */
 #define WEIR__SHINGLE_MOST 64 /* letters or words of a shingle */
+#define WEIR__ANGLES_MOST 64  /* words of signs of a row that only tell the angle */
 
 typedef enum { WEIR__FROM_COLUMNS, WEIR__FROM_SET, WEIR__FROM_TEXT, WEIR__FROM_COSINE } weir__from;
 
@@ -16,7 +17,8 @@ typedef struct {
     unsigned columns;
     unsigned shingle; /* words or letters */
     bool letters;
-    unsigned group; /* min-hashes, or signs, that make one value */
+    unsigned group;  /* min-hashes, or signs, that make one value */
+    unsigned angles; /* cosine: words of 64 more signs, behind the values */
     weir__hasher hasher;
 } weir__row_maker;
 

@@ -181,6 +181,11 @@ python3 -c 'import json; d = json.load(open("out")); assert d["low"] < d["simila
 run pairs self --text . --jaccard 0.7 --seed 1 -q near.txt; like text-interval-said '*the interval covers the choice of hashes*'
 awk 'BEGIN { srand(4); for (i = 0; i < 400; i++) { t = "a b c d e"; for (w = 0; w < 7; w++) t = t " w" int(rand() * 3000); print t } }' >vague.txt
 trouble_like cosine-refused "pairs: --cosine 0.5 cannot be told in these texts: about * pairs counted would be less similar; *" pairs self --text . --cosine 0.5 --seed 1 -q vague.txt
+# 300 pairs with 11 of 12 words in common, of 180 thousand: told by the angles
+awk 'BEGIN { for (i = 0; i < 600; i++) { t = ""; for (w = 0; w < 12; w++) t = t " w" (w ? int(i / 2) * 12 + w : 9000 + i); print t } }' >close.txt
+run pairs self --text . --cosine 0.8 --seed 1 --json -q close.txt
+is cosine-told "0.8 yes" "$(grep -o '"at_least":.*' out | tr '{},' ' \n' | awk -F: '/similarity/ { t = $3 } /"pairs/ { n = $2 } /low/ { l = $2 } /high/ { h = $2 } END { print t, (l <= 300 && 300 <= h && n > 285 && n < 315) ? "yes" : "no" }')"
+run pairs self --text . --cosine 0.8 --seed 1 -q close.txt; like cosine-said '*about * of 180 thousand pairs have a cosine of 0.8 or more (95%: * to *)*'
 run pairs self --text . --cosine 0.9 --sample 1 --json -q x.txt; is cosine 1 "$(number similar)"
 printf 'a b c\nc b a\na x y\n' >s.txt
 run pairs self --set . --values 3 -s 2 --sample 1 --json -q s.txt; is set 1 "$(number similar)"

@@ -275,6 +275,7 @@ static void windows_are_exact_while_they_fit(void **state) {
     window_is_exact("window:memory=1M,seed=1,length=500", 100000);
     window_is_exact("window:memory=1M,seed=2,length=1000", 100000);
     window_is_exact("window:memory=16M,seed=1,length=1000,renew=no", 100000);
+    window_is_exact("window:memory=16M,seed=1,length=1000,k=2", 100000);
     window_is_exact("window:memory=64M,seed=1,length=65535,tick=1", 300000);
     window_is_exact("window:memory=64M,seed=1,length=65536", 300000);
     for (int seed = 1; seed <= 6; seed++) { /* filters that are all but too small for the window */

@@ -124,9 +124,36 @@ static bool rate_follows(const weir__window *f) {
     return f->length_given && f->k_given && !f->is_time && weir__fpr_is_open(&f->base);
 }
 
+/* The rate at which the records of the window, and of a tick, fit; at least that of the options. */
+static double rate_of_length(const weir__window *f, bool block, unsigned width, uint64_t lines,
+                             uint64_t tick) {
+    unsigned k = (unsigned)weir__opt_whole(&f->base, OPT_K);
+    double want = ((double)f->length + (double)tick) * 1.02 + 2; /* 2%: cells fall unevenly */
+    double low = weir__opt_rate(&f->base, WEIR__OPT_FPR), high = 1;
+    if (weir__window_capacity(f->jumping, block, width, lines, k, low) >= want) return low;
+    for (int i = 0; i < 40; i++) {
+        double middle = sqrt(low * high);
+        if (weir__window_capacity(f->jumping, block, width, lines, k, middle) < want) low = middle;
+        else high = middle;
+    }
+    return high;
+}
+
+/* Where the rate follows from the settings any width fits: a tick for each record if that costs
+ * nothing, else the widest in lines. */
+static unsigned width_for_length(const weir__window *f, unsigned in_lines) {
+    uint64_t memory = weir__opt_whole(&f->base, WEIR__OPT_MEMORY);
+    unsigned fine = finest_width(f);
+    uint64_t lines = lines_in(memory, false, fine);
+    if (!may_be_fine(f) || !lines || weir__window_ticks(false, false, fine) <= f->length)
+        return in_lines;
+    uint64_t tick = f->length / weir__window_ticks(false, f->block, in_lines) + 1;
+    double coarse = rate_of_length(f, f->block, in_lines, lines_in(memory, false, in_lines), tick);
+    return rate_of_length(f, false, fine, lines, 1) <= coarse ? fine : in_lines;
+}
+
 /* The widest that fits, which is that of the finest ticks; if none fits, the one that
- * lasts longest, less half a tick. Where the rate follows from the settings any fits: then
- * it is the widest of those in lines. */
+ * lasts longest, less half a tick. */
 static unsigned choose_width(const weir__window *f) {
     static const unsigned for_sliding[] = {6, 5, 4, 3}, for_jumping[] = {16, 8, 4, 3};
     const unsigned *widths = f->jumping ? for_jumping : for_sliding;
@@ -143,7 +170,7 @@ static unsigned choose_width(const weir__window *f) {
         keys *= 1 - 0.5 / grain;
         if (keys > most) most = keys, best = widths[i];
     }
-    return rate_follows(f) ? widths[0] : best;
+    return rate_follows(f) ? width_for_length(f, widths[0]) : best;
 }
 
 static weir_status too_many_ticks(const weir__window *f, uint64_t ticks, weir_error *err) {
@@ -229,18 +256,9 @@ static weir_status settle_k(weir__window *f, weir_error *err) {
 /* The records of a window decide how many cells run at most, and so the rate. That stands in for an
  * fpr that nobody asked for and that would cut the window short. */
 static void imply_fpr(weir__window *f) {
-    const weir_filter *base = &f->base;
     if (!rate_follows(f)) return;
-    double want = ((double)f->length + (double)f->tick) * 1.02 + 2; /* 2%: cells fall unevenly */
-    double low = weir__opt_rate(base, WEIR__OPT_FPR), high = 1;
-    if (weir__window_capacity(f->jumping, f->block, f->width, f->lines, f->k, low) >= want) return;
-    for (int i = 0; i < 40; i++) {
-        double middle = sqrt(low * high);
-        if (weir__window_capacity(f->jumping, f->block, f->width, f->lines, f->k, middle) < want)
-            low = middle;
-        else high = middle;
-    }
-    weir__imply_fpr(&f->base, high);
+    double rate = rate_of_length(f, f->block, f->width, f->lines, f->tick);
+    if (rate > weir__opt_rate(&f->base, WEIR__OPT_FPR)) weir__imply_fpr(&f->base, rate);
 }
 
 /* A window of records never has more keys than records: room for twice as many is

@@ -195,6 +195,19 @@ ANSWER(weir_pairs_self, (weir_pairs * p, weir_pairs_answer *out, weir_error *err
 ANSWER(weir_pairs_join, (weir_pairs * a, weir_pairs *b, weir_pairs_answer *out, weir_error *err),
        (a, b, out, err))
 
+weir_status __real_weir_pairs_doubts(const weir_pairs *, const weir_pairs *, double,
+                                     weir_pairs_doubt *, weir_error *);
+weir_status __wrap_weir_pairs_doubts(const weir_pairs *, const weir_pairs *, double,
+                                     weir_pairs_doubt *, weir_error *);
+weir_status __wrap_weir_pairs_doubts(const weir_pairs *a, const weir_pairs *b, double similarity,
+                                     weir_pairs_doubt *out, weir_error *err) {
+    weir_status status = __real_weir_pairs_doubts(a, b, similarity, out, err);
+    if (planted() != CONSTANT || status != WEIR_OK) return status;
+    out->pairs = out->low = out->high = 1000;
+    out->told = true;
+    return status;
+}
+
 /* --- formulas ------------------------------------------------------------------------------------
  */
 

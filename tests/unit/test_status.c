@@ -486,6 +486,9 @@ static void pairs_of_records(void **unused) {
     pairs = make_pairs("pairs:columns=4,threshold=3,from=text,seed=1");
     GIVES(WEIR_ERR_RANGE, weir_pairs_doubts, pairs, NULL, 2, &doubt);
     weir_pairs_free(pairs);
+    pairs = make_pairs("pairs:columns=4,threshold=3,from=cosine,seed=1");
+    for (uint64_t n = 1; n <= 3; n++) LACKS_MEMORY(n, weir_pairs_doubts, pairs, NULL, 0.5, &doubt);
+    weir_pairs_free(pairs);
 
     pairs = make_pairs(ONLINE "1");
     more = make_pairs(ONLINE "2");

@@ -176,7 +176,8 @@ static const opt_entry dedup_table[] = {
      "was never stopped. If there is nothing to continue the run begins at the start; if the run "
      "had finished, what was added to its files is read, and files that were added to the list. "
      "Files are known by device, inode and their first and last bytes: of a log that was renamed "
-     "in its folder the rest is read, then the new file under its name."},
+     "in its folder the rest is read, at each run until it is gone, then the new file under its "
+     "name."},
 
     {D_INCOMPLETE, "incomplete", 0, OPT_VALUE, "WHAT", "hold|judge", "hold", G_STATE, false,
      "A last record without its end: `hold` or `judge`.",

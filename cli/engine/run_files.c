@@ -7,8 +7,10 @@
  *            system without inodes) by its name and these hashes.
  * Rotation   a log is renamed, and a new file stands under its name. The old one is then searched
  *            in its folder by its inode, what was added to it is read first, and then the new
- *            one from its beginning. If it is gone (deleted, compressed) the run goes on only
- *            if all that it had at the last save was read, and says so.
+ *            one from its beginning. Later runs look for it in the same way, as its writer may
+ *            still add to it, until it is gone or its name is no longer in the list. If it is
+ *            gone (deleted, compressed) the run goes on only if all that it had at the last save
+ *            was read, and says so when it was the newest of its name.
  * Files that were added to the list are read from their beginning, in their place. Files that
  * are no longer in the list were read to their end, or the run is refused.
  */
@@ -109,7 +111,10 @@ bool run_files_look(run_files *files, const reading *from, const weir_filter *fi
 }
 
 void run_files_release(run_files *files) {
-    for (size_t i = 0; i < files->count; i++) free(files->list[i].path);
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->list[i].path);
+        free(files->list[i].name);
+    }
     free(files->list);
     free(files->paths);
     free(files->starts);
@@ -204,30 +209,41 @@ static bool was_changed(const run_file *named, const run_file *then, const weir_
     return same_inode(named, then) && named->size >= then->size;
 }
 
+/* Put the old file of a log that was renamed before the files of the list. */
+static bool follow(run_files *files, const char *path, const run_file *then, size_t *before,
+                   const weir_filter *filter, char *difference, size_t size) {
+    run_file *now = insert(files, *before, path);
+    char *name = strdup(then->name ? then->name : then->path);
+    if (!now || !name) {
+        free(name);
+        return refuse(difference, size, then->path, "needs more memory than there is");
+    }
+    now->name = name;
+    look_at(now, filter);
+    ++*before;
+    return take_over(now, then, difference, size);
+}
+
 /* A file of then that is not in the list of now. */
 static bool miss(run_files *files, const run_file *then, size_t *before, const weir_filter *filter,
                  char *difference, size_t size) {
-    const run_file *named = find_name(files, then->path);
+    const run_file *named = find_name(files, then->name ? then->name : then->path);
     char *renamed = named ? find_renamed(then, filter) : NULL;
-    bool fine = true;
     if (renamed) {
-        run_file *now = insert(files, *before, renamed);
+        bool fine = follow(files, renamed, then, before, filter, difference, size);
         free(renamed);
-        if (!now) return refuse(difference, size, then->path, "needs more memory than there is");
-        look_at(now, filter);
-        ++*before;
-        fine = take_over(now, then, difference, size);
-    } else if (named && was_changed(named, then, filter)) {
-        fine = refuse(difference, size, then->path, "has changed since");
-    } else if (!then->ended) {
-        fine = refuse(difference, size, then->path,
+        return fine;
+    }
+    if (named && !then->name && was_changed(named, then, filter))
+        return refuse(difference, size, then->path, "has changed since");
+    if (!then->ended)
+        return refuse(difference, size, then->path,
                       "was not read to its end, and is not among the files now");
-    } else if (named) {
+    if (named && !then->name)
         cli_warn("'%s' is another file now, and the one that was read is gone from its folder: if "
                  "anything was added to that after %llu bytes, it is not read",
                  then->path, (unsigned long long)then->size);
-    }
-    return fine;
+    return true;
 }
 
 /* Once something was read, a file begins where that ended; one with nothing more is left out. */

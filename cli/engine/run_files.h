@@ -7,6 +7,7 @@
 /* A file as it was when the run began, or at the last save, and how far it was read. */
 typedef struct {
     char *path;
+    char *name; /* its path in the list, if it was renamed since; else NULL */
     uint64_t device, inode;
     uint64_t size;           /* bytes, as they lie on the disk; 0 for what is no file */
     uint64_t head, tail;     /* hashes of the first and the last of them */
@@ -33,8 +34,9 @@ void run_files_reach(run_files *files, const stream_position *place, bool open_e
 void run_files_mark(run_files *files, bool complete, const weir_filter *filter);
 
 /* Go on with files that another run left so. Files are known by device, inode and content,
- * or by name and content; one that was renamed in its folder is put before all others. If the
- * run cannot go on, `difference` says why, as "its input 'a' has changed since". */
+ * or by name and content; one that was renamed in its folder is put before all others, as long
+ * as its path of then is in the list. If the run cannot go on, `difference` says why, as "its
+ * input 'a' has changed since". */
 bool run_files_continue(run_files *files, const run_files *then, const weir_filter *filter,
                         char *difference, size_t size);
 

@@ -123,13 +123,18 @@ static void put_point(FILE *out, const run_point *point) {
     fputc('\n', out);
 }
 
-/* For each file: size, device, inode, hashes; bytes and records done; how it ended; its name. */
+/* For each file: size, device, inode, hashes, its path; bytes and records done and how it ended;
+ * its name in the list if it was renamed. */
 static void put_file(FILE *out, size_t i, const run_file *f) {
     fprintf(out, "file.%zu=%" PRIu64 " %" PRIx64 ":%" PRIu64 " %016" PRIx64 " %016" PRIx64 " ", i,
             f->size, f->device, f->inode, f->head, f->tail);
     put_escaped(out, f->path);
     fprintf(out, "\ndone.%zu=%" PRIu64 " %" PRIu64 " %s%s\n", i, f->offset, f->record,
             f->ended ? "ended" : "begun", f->open_end ? " open" : "");
+    if (!f->name) return;
+    fprintf(out, "name.%zu=", i);
+    put_escaped(out, f->name);
+    fputc('\n', out);
 }
 
 char *run_note_write(const dedup_settings *settings, const run_files *files, const run_point *point,
@@ -298,7 +303,8 @@ static bool get_file(const note_text *note, size_t i, run_file *file) {
         return false;
     file->ended = !strcmp(how, "ended");
     file->open_end = !strcmp(open, "open");
-    return true;
+    snprintf(name, sizeof name, "name.%zu", i);
+    return !get_text(note, name, text, sizeof text) || (file->name = strdup(text));
 }
 
 static bool get_files(const note_text *note, run_files *files) {

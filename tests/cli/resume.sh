@@ -112,7 +112,24 @@ run dedup "${f[@]}" app.log*; is rotated-list $'a\nb\nhalf\nc\nd\ny\nx' "$(cat g
 # twice since the last run, with a pause between the rename and the first line
 mv app.log app.log.0; : >app.log; run dedup "${f[@]}" app.log; is rotated-empty 0 "$rc"
 printf 'z\n' >app.log; run dedup "${f[@]}" app.log; is rotated-filled z "$(tail -1 g)"
+# the writer goes on with the old file after the rename: it is followed, held lines are read when they
+# are whole, and a run that is killed in it goes on
+f=(--resume --state s.weir --memory 64M --seed 1 -o g)
+rm -f s.weir app.log* g; printf 'a\n' >app.log; run dedup "${f[@]}" app.log
+mv app.log app.log.1; printf 'b\nhal' >>app.log.1; printf 'n\n' >app.log; run dedup "${f[@]}" app.log
+printf 'f\nc\n' >>app.log.1; run dedup "${f[@]}" app.log; is followed $'a\nb\nn\nhalf\nc' "$(cat g)"
+mv app.log.1 app.log.2; mv app.log app.log.1; printf 'd\n' >>app.log.2; printf 'm\n' >>app.log.1; : >app.log
+run dedup "${f[@]}" app.log; is followed-twice $'a\nb\nn\nhalf\nc\nd\nm' "$(cat g)"
+rm app.log.2; run dedup "${f[@]}" app.log; is followed-gone '0 ' "$rc $(cat err)"
+seq 300000 >>app.log; run dedup "${f[@]}" app.log; mv app.log app.log.0; seq 300001 1500000 >>app.log.0; : >app.log
+for i in 1 2 3 4 5; do
+  "$WEIR" dedup "${f[@]}" --save-every 1ms app.log 2>err & pid=$!
+  sleep 0.05; kill -KILL $pid 2>/dev/null; wait $pid 2>/dev/null
+done
+run dedup "${f[@]}" app.log; is followed-killed "0 $((1500000 + 7))" "$rc $(sort -u g | wc -l)"
 # gone: said, and refused if lines are lost
+f=(--resume --state s.weir --memory 1M -o g)
+rm -f s.weir app.log* g; printf 'n\n' >app.log; run dedup "${f[@]}" app.log
 mv app.log away; mkdir -p old; mv away old/; printf 'new\n' >app.log
 run dedup "${f[@]}" app.log; is gone new "$(tail -1 g)"
 is gone-said "weir: dedup: 'app.log' is another file now, and the one that was read is gone from its folder: if anything was added to that after 2 bytes, it is not read" "$(cat err)"

@@ -224,6 +224,14 @@ static bool parse_by(const key_plan *plan, const char *text, size_t length, int6
     }
 }
 
+/* What is wrong with a time that looks like nothing else. */
+static stream_reason not_of(const key_plan *plan, size_t length) {
+    if (!length) return REASON_NO_TIME_TEXT;
+    if (plan->moment == MOMENT_ISO) return REASON_NOT_ISO;
+    if (plan->moment == MOMENT_CLF) return REASON_NOT_CLF_TIME;
+    return plan->moment == MOMENT_PATTERN ? REASON_NOT_PATTERN : REASON_NO_COUNT;
+}
+
 /* What a time that does not parse looks like. Counts are told apart by their digits before the
  * point: today's seconds have 10, milliseconds 13, microseconds 16, nanoseconds 19. */
 static stream_reason looks_like(const key_plan *plan, const char *text, size_t length) {
@@ -248,7 +256,7 @@ static stream_reason looks_like(const key_plan *plan, const char *text, size_t l
     if (whole && counted) return REASON_TIME_RANGE;
     if (plan->moment != MOMENT_ISO && parse_iso(text, length, &ns)) return REASON_TIME_IS_ISO;
     if (plan->moment != MOMENT_CLF && parse_clf(text, length, &ns)) return REASON_TIME_IS_CLF;
-    return REASON_BAD_TIME;
+    return not_of(plan, length);
 }
 
 stream_reason stream__moment_parse(const key_plan *plan, const unsigned char *bytes, size_t length,

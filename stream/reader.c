@@ -298,7 +298,10 @@ void stream_dismiss(stream_reader *r) {
 
 static stream_cause cause_of(stream_reason reason, bool message) {
     switch (reason) {
-    case REASON_BAD_TIME:
+    case REASON_NO_COUNT:
+    case REASON_NOT_ISO:
+    case REASON_NOT_CLF_TIME:
+    case REASON_NOT_PATTERN:
         return STREAM_CAUSE_TIME;
     case REASON_TIME_IS_UNIX:
         return STREAM_CAUSE_TIME_UNIX;

@@ -65,7 +65,12 @@ stream_status stream__no_memory(stream_error *err);
     X(REASON_NO_TIME, STREAM_MISSING, "the record has no time")                                    \
     X(REASON_EMPTY, STREAM_MISSING, "there is nothing in it to compare")                           \
     X(REASON_MANY_VALUES, STREAM_BAD, "its set has too many different items")                      \
-    X(REASON_BAD_TIME, STREAM_BAD, "the time is not of the format that was given")                 \
+    X(REASON_NO_TIME_TEXT, STREAM_BAD, "the time is empty")                                        \
+    X(REASON_NO_COUNT, STREAM_BAD, "the time is not a number since 1970")                          \
+    X(REASON_NOT_ISO, STREAM_BAD, "the time is not one of ISO 8601, such as 2024-02-29T12:30:00Z") \
+    X(REASON_NOT_CLF_TIME, STREAM_BAD,                                                             \
+      "the time is not that of a web log, such as 10/Oct/2000:13:55:36 -0700")                     \
+    X(REASON_NOT_PATTERN, STREAM_BAD, "the time does not fit the pattern")                         \
     X(REASON_TIME_IS_UNIX, STREAM_BAD, "the time looks like seconds")                              \
     X(REASON_TIME_IS_MS, STREAM_BAD, "the time looks like milliseconds")                           \
     X(REASON_TIME_IS_US, STREAM_BAD, "the time looks like microseconds")                           \

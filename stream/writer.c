@@ -560,13 +560,13 @@ static stream_status make_buffers(stream_writer *w, const stream_writer_options 
     if (o->buffer_size) w->size = o->buffer_size;
     if (w->size < 16) w->size = 16;
     size_t bytes = (w->size + STREAM_PAD + PAGE - 1) / PAGE * PAGE;
-    const char *label = !is_path(o) ? "standard output" : o->name ? o->name : o->path;
-    size_t room = strlen(label) + 3;
+    const char *label = o->name ? o->name : is_path(o) ? o->path : NULL;
+    size_t room = strlen(label ? label : "standard output") + 3;
     w->name = malloc(room);
     w->buffer = aligned_alloc(PAGE, bytes);
     if (o->background) w->other = aligned_alloc(PAGE, bytes);
     if (!w->name || !w->buffer || (o->background && !w->other)) return stream__no_memory(err);
-    snprintf(w->name, room, is_path(o) ? "'%s'" : "%s", label);
+    snprintf(w->name, room, label ? "'%s'" : "%s", label ? label : "standard output");
     return STREAM_OK;
 }
 

@@ -92,7 +92,7 @@ static void default_folder(char folder[PATH_MAX]) {
 
 static weir_status divide_arena(weir__store *store, uint64_t memory, weir_error *err) {
     size_t all = 0, largest = 1;
-    char need[32];
+    char need[32], given[32];
     for (size_t i = 0; i < store->stream_count; i++) {
         all += store->streams[i].share;
         if (store->streams[i].share > largest) largest = store->streams[i].share;
@@ -102,7 +102,8 @@ static weir_status divide_arena(weir__store *store, uint64_t memory, weir_error 
         store->record_room * largest < LEAST_BUFFERS * BUFFER_WORDS)
         return weir__fail(
             err, WEIR_ERR_RANGE, -1,
-            "the memory is too small for %zu super-values a record; give at least %s", all,
+            "memory=%s is too small for %zu super-values a record; %s would do",
+            weir_print_size(given, memory), all,
             weir_print_size(need, 64 * (LEAST_BUFFERS * BUFFER_WORDS / largest + LEAST_RECORDS) *
                                       (all + largest) / 8));
     store->arena_bytes = store->record_room * (all + largest) * 8;

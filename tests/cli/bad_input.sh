@@ -98,7 +98,7 @@ printf 'a,"b\n' >q.csv; trouble_like csv-open-quote "dedup: record 1 of 'q.csv' 
 
 # what to try is said by the command
 printf '1,soon\n1,1700000000000\n' >when.csv
-trouble time-format "dedup: record 1 of 'when.csv' (at byte 0): the time is not of the format that was given (byte 2); --time-format says which (unix if not given)" dedup $m --format csv --key 1 --time 2 --window 1h when.csv
+trouble time-format "dedup: record 1 of 'when.csv' (at byte 0): the time is not a number since 1970 (byte 2); --time-format says how times are written" dedup $m --format csv --key 1 --time 2 --window 1h when.csv
 trouble name-without-header "dedup: column 'user' is given by name, but there is no header: give --header, or the number of the column" dedup $m --format csv --key user when.csv
 trouble name-without-header-count "count: column 'user' is given by name, but there is no header: give --header, or the number of the column" count --format csv --key user when.csv
 trouble name-without-header-plan "plan: column 'user' is given by name, but there is no header: give --header, or the number of the column" plan --format csv --key user --sample when.csv

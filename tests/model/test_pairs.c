@@ -701,7 +701,7 @@ static void test_bad_specs(void **state) {
                {"pairs:columns=6,sample=1.5", ""},
                {"pairs:columns=6,repeats=2", "odd"},
                {"pairs:columns=40,threshold=20", "subsets"},
-               {"pairs:columns=6,memory=70000,repeats=99", "give at least"},
+               {"pairs:columns=6,memory=70000,repeats=99", "would do"},
                {"pairs:columns=6,method=exact", "unknown method"},
                {"pairs:columns=6,widht=10", "did you mean 'width'"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

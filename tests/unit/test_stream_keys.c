@@ -720,7 +720,11 @@ static void test_time_looks(void **state) {
                  {NULL, "2024-02-29T00:00:00Z", "ISO 8601", STREAM_CAUSE_TIME_ISO},
                  {NULL, "10/Oct/2000:13:55:36 -0700", "web log", STREAM_CAUSE_TIME_CLF},
                  {NULL, "99999999999", "years 1678 to 2262", STREAM_CAUSE_OTHER},
-                 {NULL, "soon", "not of the format that was given", STREAM_CAUSE_TIME}};
+                 {NULL, "soon", "not a number since 1970", STREAM_CAUSE_TIME},
+                 {"unix-ms", ",", "empty", STREAM_CAUSE_OTHER},
+                 {"iso", "2024-13-02", "not one of ISO 8601", STREAM_CAUSE_TIME},
+                 {"clf", "soon", "not that of a web log", STREAM_CAUSE_TIME},
+                 {"%Y", "soon", "does not fit the pattern", STREAM_CAUSE_TIME}};
     stream_options o = test_options(STREAM_CSV);
     o.time_field = "1";
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -186,7 +186,8 @@ static const opt_entry pairs_table[] = {
 
     READ_RECORD_ROWS("", "", 'd'),
     {READ_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, "Records", false,
-     "a equals A, for the letters of ASCII.", "Texts are always compared so."},
+     "a equals A, and so on for all letters of Unicode.",
+     "Texts are always compared in lower case: letters up to U+00DE, Greek and Cyrillic ones."},
     {READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Records", false,
      "Leave out white space at both ends of each value.", NULL},
     {READ_MISSING, "on-missing", 0, OPT_VALUE, "WHAT", "drop|fail", "drop", "Records", false,

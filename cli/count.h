@@ -205,6 +205,10 @@ int count_feed_check(count_feed *feed, const stream_reader *reader, const stream
 /* The records chosen of the batch that was checked last. */
 const stream_selection *count_feed_chosen(const count_feed *feed);
 
+/* Bring the totals up to date while threads count. The latest time of a record so far is
+ * returned, INT64_MIN without one. */
+int64_t count_feed_meet(count_feed *feed);
+
 /* Feed records of a batch: check it and take all that are in order; or, of a batch that was
  * checked, those chosen whose numbers among the chosen are given, into another set. */
 int count_feed_batch(count_feed *feed, const stream_reader *reader, const stream_batch *batch,

@@ -364,9 +364,7 @@ static int tell_truth(const count_feed *feed, const feeder *f) {
     return code;
 }
 
-/* What the feeders have to say: totals, and the error of the earliest record, if any. */
-static int collect_errors(count_feed *feed, count_totals *totals) {
-    const feeder *first = NULL;
+static void collect_totals(count_feed *feed, count_totals *totals) {
     for (unsigned i = 0; i < feed->threads; i++) {
         feeder *f = &feed->feeders[i];
         totals->records += f->totals.records;
@@ -374,6 +372,15 @@ static int collect_errors(count_feed *feed, count_totals *totals) {
         totals->unweighted += f->totals.unweighted;
         totals->bad += f->totals.bad;
         f->totals = (count_totals){0};
+    }
+}
+
+/* The totals of the feeders, and the error of the earliest record, if any. */
+static int collect_errors(count_feed *feed, count_totals *totals) {
+    const feeder *first = NULL;
+    collect_totals(feed, totals);
+    for (unsigned i = 0; i < feed->threads; i++) {
+        const feeder *f = &feed->feeders[i];
         if (f->trouble == UINT32_MAX) continue;
         bool before = !first || f->stopped < first->stopped ||
                       (f->stopped == first->stopped && f->trouble < first->trouble);
@@ -488,6 +495,16 @@ int count_feed_some(count_feed *feed, count_group *into, const stream_batch *bat
     add_taken(f, &into->set);
     int code = collect_errors(feed, totals);
     return code == EXIT_DONE ? tell_truth(feed, f) : code;
+}
+
+int64_t count_feed_meet(count_feed *feed) {
+    int64_t newest = INT64_MIN;
+    barrier_enter(feed);
+    if (feed->reader) collect_totals(feed, feed->totals);
+    for (unsigned i = 0; i < feed->threads; i++)
+        if (feed->feeders[i].rules.newest > newest) newest = feed->feeders[i].rules.newest;
+    barrier_leave(feed);
+    return newest;
 }
 
 int count_feed_gather(count_feed *feed) {

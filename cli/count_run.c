@@ -141,6 +141,11 @@ static void count_records(void *context, uint64_t *records, uint64_t *seen) {
     *seen = PROGRESS_NO_REPEATS;
 }
 
+static int64_t newest(void *context) {
+    const counting *c = context;
+    return count_feed_meet(c->feed);
+}
+
 static void measure(void *context, FILE *out) {
     const counting *c = context;
     metrics_put(out, "weir_missing_total", "counter", "Records without the key.",
@@ -151,6 +156,7 @@ static void measure(void *context, FILE *out) {
 }
 
 static const engine_consumer consumer = {.take = take_batch,
+                                         .newest = newest,
                                          .measure = measure,
                                          .look = look,
                                          .save = save,

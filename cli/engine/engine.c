@@ -109,6 +109,7 @@ static void put_metrics(void *context, FILE *out) {
     int64_t now = clock_now(CLOCK_MONOTONIC);
     stream_progress p;
     uint64_t seen, records = records_so_far(e, &seen);
+    int64_t newest = e->consumer->newest ? e->consumer->newest(e->context) : e->rules.newest;
     double seconds = (double)(now - e->measured) / 1e9;
     stream_get_progress(e->reader, &p);
     metrics_put(out, "weir_records_total", "counter", "Records read.", (double)records);
@@ -116,10 +117,10 @@ static void put_metrics(void *context, FILE *out) {
                 (double)p.bytes);
     metrics_put(out, "weir_records_per_second", "gauge", "Records read a second of late.",
                 seconds > 0 ? (double)(records - e->records_measured) / seconds : 0);
-    if (e->from->in.time_field && e->rules.newest != INT64_MIN)
+    if (e->from->in.time_field && newest != INT64_MIN)
         metrics_put(out, "weir_lag_seconds", "gauge",
                     "How far the latest time of a record is behind the clock.",
-                    (double)(clock_now(CLOCK_REALTIME) - e->rules.newest) / 1e9);
+                    (double)(clock_now(CLOCK_REALTIME) - newest) / 1e9);
     if (e->consumer->measure) e->consumer->measure(e->context, out);
     e->measured = now;
     e->records_measured = records;

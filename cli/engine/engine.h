@@ -55,6 +55,10 @@ typedef struct {
     /* Records so far, and how many of them were repeats (PROGRESS_NO_REPEATS: not known). */
     void (*count)(void *context, uint64_t *records, uint64_t *seen);
 
+    /* The latest time of a record so far, INT64_MIN without one: for consumers whose records
+     * engine.rules do not select. */
+    int64_t (*newest)(void *context);
+
     /* Samples for --metrics besides the engine's own. */
     void (*measure)(void *context, FILE *out);
 } engine_consumer;

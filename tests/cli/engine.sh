@@ -79,6 +79,16 @@ is metrics-form '' "$(grep -vE '^(# (HELP|TYPE) weir_[a-z_]+ .+|weir_[a-z_]+ [-+
 is metrics-alone '' "$(ls m.prom.* 2>/dev/null)"
 run count --metrics c.prom in
 is metrics-count 'weir_records_total 4' "$(grep '^weir_records_total' c.prom)"
+now=$(date +%s)
+printf '%s,a\n%s,b\n' $((now - 500)) $((now - 900)) >times.csv
+for what in dedup count; do
+  run $what --format csv -k 2 --time 1 --window 1h --metrics t.prom times.csv
+  is metrics-lag-$what 50 "$(awk '$1 == "weir_lag_seconds" { print int($2 / 10) }' t.prom)"
+done
+(printf ',a\nb\n'; sleep 0.5; cat live.prom >during; printf 'b\n') |
+  "$WEIR" count -j 4 --format csv -k 2 --top 1 --metrics live.prom --save-every 50ms >/dev/null
+is metrics-count-running 'weir_missing_total 1' "$(grep '^weir_missing_total' during)"
+is metrics-count-end 'weir_missing_total 2' "$(grep '^weir_missing_total' live.prom)"
 trouble_like metrics-nowhere "dedup: cannot write the metrics to 'no/m': No such file or directory" dedup --metrics no/m in
 (printf 'a\n'; sleep 0.5; cat live.prom >during; printf 'b\n') |
   "$WEIR" dedup --metrics live.prom --save-every 50ms >/dev/null

@@ -464,21 +464,60 @@ static void print_csv(const count_report *r, bool first) {
  */
 
 enum { BARS_MOST = 40 };     /* keys of a list that --plot draws */
-enum { LABEL_COLUMNS = 12 }; /* characters of a key beside its bar */
+enum { LABEL_COLUMNS = 12 }; /* characters of a label beside a bar */
+enum { LABEL_HEAD = 4 };     /* of them for the beginning of a key that is longer */
+enum { LABEL_TAIL = 5 };     /* and for its end; three dots stand between */
+enum { LABEL_BYTES = 31 };   /* of a label: what plot_text has room for */
 
 static const count_row *plotted; /* the rows whose keys are the labels: plot_text has no context */
 
-/* The beginning of a key, as much as a label has room for. */
+/* Bytes of the first `count` characters of a key. */
+static size_t head_of(const count_row *row, size_t count) {
+    size_t at = 0;
+    for (; at < row->length && count; count--) {
+        size_t n = utf8_length((const unsigned char *)row->key + at, row->length - at);
+        at += n ? n : 1;
+    }
+    return at;
+}
+
+/* Where the last `count` characters of a key begin. */
+static size_t tail_of(const count_row *row, size_t count) {
+    size_t at = row->length;
+    for (; at && count; count--)
+        for (at--; at && ((unsigned char)row->key[at] & 0xc0) == 0x80;) at--;
+    return at;
+}
+
+/* Append a part of a key: what cannot be shown is a question mark, what has no room is left out. */
+static size_t put_label(char *buffer, size_t used, const count_row *row, size_t from, size_t to,
+                        size_t room) {
+    for (size_t i = from; i < to;) {
+        const unsigned char *p = (const unsigned char *)row->key + i;
+        size_t n = utf8_length(p, row->length - i), taken = n ? n : 1;
+        bool shown = n && !is_control(p, n);
+        size_t bytes = shown ? n : 1;
+        if (used + bytes > room) break;
+        memcpy(buffer + used, shown ? (const void *)p : "?", bytes);
+        used += bytes;
+        i += taken;
+    }
+    return used;
+}
+
+/* A key, or the beginning and the end of one that is longer than a label; of one that was cut the
+ * end is not known. */
 static char *bar_label(char *buffer, double place) {
     const count_row *row = &plotted[(size_t)place];
-    size_t used = 0, columns = 0;
-    for (size_t i = 0; i < row->length && columns < LABEL_COLUMNS && used < 28; columns++) {
-        const unsigned char *p = (const unsigned char *)row->key + i;
-        size_t n = utf8_length(p, row->length - i);
-        bool shown = n && !is_control(p, n);
-        memcpy(buffer + used, shown ? (const void *)p : "?", shown ? n : 1);
-        used += shown ? n : 1;
-        i += n ? n : 1;
+    size_t whole = head_of(row, LABEL_COLUMNS), used;
+    if (whole == row->length && !row->cut && whole <= LABEL_BYTES) {
+        used = put_label(buffer, 0, row, 0, whole, LABEL_BYTES);
+    } else {
+        size_t head = row->cut ? LABEL_COLUMNS - 3 : LABEL_HEAD;
+        size_t tail = row->cut ? row->length : tail_of(row, LABEL_TAIL);
+        used = put_label(buffer, 0, row, 0, head_of(row, head), LABEL_BYTES / 2 - 1);
+        memcpy(buffer + used, "...", 3);
+        used = put_label(buffer, used + 3, row, tail, row->length, LABEL_BYTES);
     }
     buffer[used] = 0;
     return buffer;

@@ -126,6 +126,12 @@ static void print_lines(FILE *out, const plot *p, int width, int height) {
     fputc('\n', out);
 }
 
+/* A label in UTF-8 to the right of a field of so many columns. */
+static void print_label(FILE *out, const char *text, int columns) {
+    for (const char *p = text; *p; p++) columns -= ((unsigned char)*p & 0xc0) != 0x80;
+    fprintf(out, "%*s%s |", columns > 0 ? columns : 0, "", text);
+}
+
 static void print_bars(FILE *out, const plot *p, int width) {
     double top = top_of(p);
     int room = width - 2 * LABEL - 6;
@@ -134,7 +140,7 @@ static void print_bars(FILE *out, const plot *p, int width) {
             char text[32], value[32];
             double y = p->series[s].y[i];
             if (isnan(y)) continue;
-            fprintf(out, "%*s |", LABEL + 4, s ? "" : p->x_text(text, p->x[i]));
+            print_label(out, s ? "" : p->x_text(text, p->x[i]), LABEL + 4);
             for (int n = cell_of(y / top, room); n > 0; n--)
                 fputc(series_of(p) > 1 ? marks[s] : '#', out);
             fprintf(out, " %s\n", p->y_text(value, y));

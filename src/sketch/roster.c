@@ -56,10 +56,17 @@ weir__entry *weir__roster_find(const weir__roster *r, uint64_t hash) {
     return NULL;
 }
 
+/* Of a key that is longer, bytes that do not end within a character of UTF-8. */
+static uint64_t whole_characters(const uint8_t *key, uint64_t bytes) {
+    enum { CONTINUED_MOST = 3 }; /* bytes of a character after its first */
+    for (int i = 0; i < CONTINUED_MOST && bytes && (key[bytes] & 0xc0) == 0x80; i++) bytes--;
+    return bytes;
+}
+
 weir__entry *weir__roster_add(weir__roster *r, uint64_t hash, const void *key, size_t length) {
     assert(!weir__roster_find(r, hash));
     uint64_t most = r->arena_bytes / 8 - r->extra;
-    uint64_t kept = length < most ? length : most;
+    uint64_t kept = length <= most ? length : whole_characters(key, most);
     if (r->used->entries == r->capacity || r->used->arena + kept + r->extra > r->arena_bytes)
         return NULL;
     weir__entry *e = &r->entries[r->used->entries];

@@ -218,6 +218,14 @@ is plot-svg 1 "$(grep -c '^<svg' bars.svg)"
 (cat in; sleep 0.5; cat in) | "$WEIR" count $s --csv --top 1 --every 100ms >out
 is every 'yes' "$([[ $(grep -c '^9,top,a,5' out) -ge 1 && $(tail -1 out) == 18,top,a,10,* ]] && echo yes)"
 
+# labels tell long keys apart, and say that a key was cut
+printf 'https://example.com/%s\n' a a b >urls; printf 'äöü\n' >>urls; printf 'z%.0s' {1..3000} >>urls
+run count $s --top 9 --memory 16K --plot urls
+is plot-labels $'         äöü\nhttp...com/a\nhttp...com/b\nzzzzzzzzz...' "$(sed -n 's/ |##*.*//p' out | sort)"
+# and ends with a whole character
+printf 'é%.0s' {1..3000} >wide; printf '\nx' >>wide; printf 'é%.0s' {1..3000} >>wide; printf '\nxy' >>wide; printf '日%.0s' {1..3000} >>wide
+run count $s --top 9 --memory 16K --json wide; is cut-characters 0 "$(grep -c '_hex\|fffd' out)"; is cut-said 3 "$(grep -o '"cut":true' out | wc -l)"
+
 # --- states -----------------------------------------------------------------------------------------
 run count $s --state st --top 5 --distinct in
 run count --state st --csv --top 5 --distinct in

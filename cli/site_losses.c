@@ -10,10 +10,8 @@
 #include <string.h>
 
 #include "cli.h"
-#include "report.h"
 #include "values.h"
 #include "weir_sites.h"
-#include "weir_text.h"
 
 static int bad_loss(const char *text) {
     return cli_error("--lose: '%s' is not SITE@RECORD or SITES@RECORDS, such as 3@1000 or "
@@ -72,12 +70,7 @@ int site_losses_check(const site_losses *losses, const weir_filter *filter) {
         if (losses->list[i].site >= sites)
             return cli_error("--lose: there is no site %llu; they go from 0 to %zu",
                              (unsigned long long)losses->list[i].site, sites - 1);
-    char *spec = report_spec(filter);
-    if (!spec) return cli_error("out of memory");
-    char on_lost[16] = "";
-    weir_spec_get(spec, "on-lost", on_lost, sizeof on_lost);
-    free(spec);
-    if (!strcmp(on_lost, "wait"))
+    if (info.waits)
         return cli_error("--lose: with on-lost=wait the run would wait for ever for a site that "
                          "comes back by the records that go on; take on-lost=new, seen or stop");
     return EXIT_DONE;

@@ -267,6 +267,7 @@ typedef struct {
     int64_t window;        /* keys are forgotten at this age; 0: not by age */
     bool window_is_time;   /* the age is in nanoseconds, else in records */
     bool renew;            /* a repeat makes its key young again */
+    bool waits;            /* a key of a lost site is judged when the site is back: on-lost=wait */
 } weir_filter_info;
 
 WEIR_API void weir_filter_get_info(const weir_filter *filter, weir_filter_info *info);

@@ -117,8 +117,8 @@ typedef struct weir__filter_class {
     size_t (*offer)(weir_filter *filter, const weir_batch *batch, uint64_t *verdicts);
     size_t (*test)(const weir_filter *filter, const weir_batch *batch, uint64_t *verdicts);
 
-    /* Fill in fill, fpr_now, overfull, and where they apply keeps_all, room, uses_producers and
-     * those of the window; the rest is filled in already. */
+    /* Fill in fill, fpr_now, overfull, and where they apply keeps_all, room, uses_producers, waits
+     * and those of the window; the rest is filled in already. */
     void (*info)(const weir_filter *filter, weir_filter_info *info);
 
     /* Optional: NULL means no details / cannot be merged / nothing to check. */

@@ -326,6 +326,7 @@ weir_status weir__nest_merge(weir_filter *filter, const weir_filter *other, weir
 
 void weir__nest_info(const weir_filter *filter, weir_filter_info *info) {
     const weir__nest *nest = weir__nest_of(filter);
+    info->waits = nest->on_lost == WEIR__LOST_WAIT;
     for (size_t i = 0; i < nest->count; i++) {
         weir_filter_info part;
         pthread_mutex_lock(&nest->sites[i].lock);

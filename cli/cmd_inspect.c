@@ -4,6 +4,7 @@
  * Notes that are text of the form `name=value`, one a line, are shown by name
  * and value; other notes only by their length.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,26 +67,17 @@ static void note_text(const char *note, size_t length) {
         if (v) printf("  %-15.*s %.*s\n", n, name, v, value);
 }
 
-static void json_slice(const char *text, int length) {
-    char *copy = strndup(text, (size_t)length);
-    report_json_string(stdout, copy ? copy : "");
-    free(copy);
-}
-
-static void note_json(const char *note, size_t length) {
+static void note_json(json_out *j, const char *note, size_t length) {
     const char *at = note, *end = note + length, *name, *value;
     int n, v;
-    bool first = true;
     if (!is_text(note, length)) return;
-    fputs(",\"values\":{", stdout);
+    json_open(j, "values", '{');
     while (next_line(&at, end, &name, &n, &value, &v)) {
-        if (!first) putchar(',');
-        json_slice(name, n);
-        putchar(':');
-        json_slice(value, v);
-        first = false;
+        char *copy = strndup(name, (size_t)n);
+        json_bytes(j, copy ? copy : "", value, (size_t)v);
+        free(copy);
     }
-    putchar('}');
+    json_close(j, '}');
 }
 
 /* --- filters --------------------------------------------------------------------- */
@@ -113,39 +105,38 @@ static void filter_text(const weir_filter *filter) {
 }
 
 static void detail_json(void *context, const char *name, const char *value, const char *meaning) {
-    bool *first = context;
-    if (!*first) putchar(',');
-    *first = false;
-    report_json_string(stdout, name);
-    fputs(":{\"value\":", stdout);
-    report_json_string(stdout, value);
-    fputs(",\"meaning\":", stdout);
-    report_json_string(stdout, meaning);
-    putchar('}');
+    json_out *j = context;
+    json_open(j, name, '{');
+    json_text(j, "value", value);
+    json_text(j, "meaning", meaning);
+    json_close(j, '}');
 }
 
-static void filter_json(const weir_filter *filter) {
+/* A seed as a person gives it. */
+static void seed_json(json_out *j, uint64_t seed) {
+    json_print(j, "seed", "\"0x%016" PRIx64 "\"", seed);
+}
+
+static void filter_json(json_out *j, const weir_filter *filter) {
     weir_filter_info info;
     weir_filter_get_info(filter, &info);
     char *spec = report_spec(filter);
-    fputs(",\"spec\":", stdout);
-    report_json_string(stdout, spec ? spec : info.name);
+    json_text(j, "spec", spec ? spec : info.name);
     free(spec);
-    printf(",\"filter\":\"%s\",\"seed\":\"0x%016llx\",\"offered\":%llu,\"seen\":%llu", info.name,
-           (unsigned long long)info.seed, (unsigned long long)info.offered,
-           (unsigned long long)info.seen);
-    printf(",\"memory\":%llu,\"fill\":", (unsigned long long)info.memory);
-    report_json_number(stdout, info.fill);
-    fputs(",\"fpr_bound\":", stdout);
-    report_json_number(stdout, info.fpr_bound);
-    printf(",\"fpr_implied\":%s", info.fpr_implied ? "true" : "false");
-    fputs(",\"fpr_now\":", stdout);
-    report_json_number(stdout, info.fpr_now);
-    printf(",\"overfull\":%s,\"details\":{", info.overfull ? "true" : "false");
-    bool first = true;
-    weir_filter_details(filter, detail_json, &first);
-    putchar('}');
-    sites_json(filter);
+    json_text(j, "filter", info.name);
+    seed_json(j, info.seed);
+    json_count(j, "offered", info.offered);
+    json_count(j, "seen", info.seen);
+    json_count(j, "memory", info.memory);
+    json_number(j, "fill", info.fill);
+    json_number(j, "fpr_bound", info.fpr_bound);
+    json_flag(j, "fpr_implied", info.fpr_implied);
+    json_number(j, "fpr_now", info.fpr_now);
+    json_flag(j, "overfull", info.overfull);
+    json_open(j, "details", '{');
+    weir_filter_details(filter, detail_json, j);
+    json_close(j, '}');
+    sites_json(j, filter);
 }
 
 /* --- sketches -------------------------------------------------------------------- */
@@ -167,25 +158,23 @@ static void sketch_text(const weir_sketch *sketch) {
     weir_sketch_details(sketch, detail_text, NULL);
 }
 
-static void sketch_json(const weir_sketch *sketch) {
+static void sketch_json(json_out *j, const weir_sketch *sketch) {
     weir_sketch_info info;
     weir_sketch_get_info(sketch, &info);
     char *spec = report_sketch_spec(sketch);
-    fputs(",\"spec\":", stdout);
-    report_json_string(stdout, spec ? spec : info.name);
+    json_text(j, "spec", spec ? spec : info.name);
     free(spec);
-    printf(",\"sketch\":\"%s\",\"seed\":\"0x%016llx\",\"updates\":%llu", info.name,
-           (unsigned long long)info.seed, (unsigned long long)info.updates);
-    printf(",\"memory\":%llu,\"total\":", (unsigned long long)info.memory);
-    report_json_number(stdout, info.total);
-    fputs(",\"error\":", stdout);
-    report_json_number(stdout, info.error);
-    fputs(",\"confidence\":", stdout);
-    report_json_number(stdout, info.confidence);
-    printf(",\"overfull\":%s,\"details\":{", info.overfull ? "true" : "false");
-    bool first = true;
-    weir_sketch_details(sketch, detail_json, &first);
-    putchar('}');
+    json_text(j, "sketch", info.name);
+    seed_json(j, info.seed);
+    json_count(j, "updates", info.updates);
+    json_count(j, "memory", info.memory);
+    json_number(j, "total", info.total);
+    json_number(j, "error", info.error);
+    json_number(j, "confidence", info.confidence);
+    json_flag(j, "overfull", info.overfull);
+    json_open(j, "details", '{');
+    weir_sketch_details(sketch, detail_json, j);
+    json_close(j, '}');
 }
 
 /* --- summaries of pairs ------------------------------------------------------------ */
@@ -215,52 +204,55 @@ static void pairs_text(const weir_pairs *pairs) {
            info.online ? "" : " at most, and what does not fit on disk");
 }
 
-static void pairs_json(const weir_pairs *pairs) {
+static void pairs_json(json_out *j, const weir_pairs *pairs) {
     weir_pairs_info info;
     char spec[SPEC_SIZE];
     weir_pairs_get_info(pairs, &info);
     weir_pairs_spec(pairs, spec, sizeof spec);
-    fputs(",\"spec\":", stdout);
-    report_json_string(stdout, spec);
-    printf(",\"method\":\"%s\",\"seed\":\"0x%016llx\",\"records\":%llu",
-           info.online ? "online" : "offline", (unsigned long long)info.seed,
-           (unsigned long long)info.records);
-    printf(",\"columns\":%u,\"threshold\":%u,\"sample\":", info.columns, info.threshold);
-    report_json_number(stdout, info.sample);
-    printf(",\"per_record\":%llu,\"repeats\":%u,\"witnesses\":%llu",
-           (unsigned long long)info.per_record, info.repeats, (unsigned long long)info.witnesses);
-    printf(",\"width\":%llu,\"depth\":%u,\"memory\":%llu", (unsigned long long)info.width,
-           info.depth, (unsigned long long)info.memory);
+    json_text(j, "spec", spec);
+    json_text(j, "method", info.online ? "online" : "offline");
+    seed_json(j, info.seed);
+    json_count(j, "records", info.records);
+    json_count(j, "columns", info.columns);
+    json_count(j, "threshold", info.threshold);
+    json_number(j, "sample", info.sample);
+    json_count(j, "per_record", info.per_record);
+    json_count(j, "repeats", info.repeats);
+    json_count(j, "witnesses", info.witnesses);
+    json_count(j, "width", info.width);
+    json_count(j, "depth", info.depth);
+    json_count(j, "memory", info.memory);
 }
 
 /* --- parts ------------------------------------------------------------------------- */
 
-static void show_part(weir_snapshot *snapshot, const weir_snapshot_part *part, bool json) {
+/* j: NULL for text. */
+static void show_part(weir_snapshot *snapshot, const weir_snapshot_part *part, json_out *j) {
     if (!strcmp(part->kind, "filter")) {
         weir_filter *filter = weir_snapshot_take_filter(snapshot, part->name);
-        if (filter && json) filter_json(filter);
-        if (filter && !json) filter_text(filter);
+        if (filter && j) filter_json(j, filter);
+        if (filter && !j) filter_text(filter);
         weir_filter_free(filter);
     } else if (!strcmp(part->kind, "audit")) {
         weir_audit *audit = weir_snapshot_take_audit(snapshot, part->name);
-        if (audit && json) fputs(",\"report\":", stdout), report_audit_json(stdout, audit);
-        if (audit && !json) fputs("  ", stdout), report_audit_line(stdout, audit), putchar('\n');
+        if (audit && j) report_audit_json(j, "report", audit);
+        if (audit && !j) fputs("  ", stdout), report_audit_line(stdout, audit), putchar('\n');
         weir_audit_free(audit);
     } else if (!strcmp(part->kind, "sketch")) {
         weir_sketch *sketch = weir_snapshot_take_sketch(snapshot, part->name);
-        if (sketch && json) sketch_json(sketch);
-        if (sketch && !json) sketch_text(sketch);
+        if (sketch && j) sketch_json(j, sketch);
+        if (sketch && !j) sketch_text(sketch);
         weir_sketch_free(sketch);
     } else if (!strcmp(part->kind, "pairs")) {
         weir_pairs *pairs = weir_snapshot_take_pairs(snapshot, part->name);
-        if (pairs && json) pairs_json(pairs);
-        if (pairs && !json) pairs_text(pairs);
+        if (pairs && j) pairs_json(j, pairs);
+        if (pairs && !j) pairs_text(pairs);
         weir_pairs_free(pairs);
     } else {
         size_t length;
         const char *note = weir_snapshot_note(snapshot, part->name, &length);
-        if (note && json) note_json(note, length);
-        if (note && !json) note_text(note, length);
+        if (note && j) note_json(j, note, length);
+        if (note && !j) note_text(note, length);
     }
 }
 
@@ -274,23 +266,28 @@ static void show_text(weir_snapshot *snapshot, const char *path) {
         if (!strcmp(part.name, part.kind))
             printf("\n%s (%s)\n", part.kind, report_size(size, part.bytes));
         else printf("\n%s '%s' (%s)\n", part.kind, part.name, report_size(size, part.bytes));
-        show_part(snapshot, &part, false);
+        show_part(snapshot, &part, NULL);
     }
 }
 
 static void show_json(weir_snapshot *snapshot, const char *path) {
-    fputs("{\"file\":", stdout);
-    report_json_string(stdout, path);
-    fputs(",\"parts\":[", stdout);
+    json_out j = json_begin(stdout);
+    json_open(&j, NULL, '{');
+    json_text(&j, "file", path);
+    json_open(&j, "parts", '[');
     for (size_t i = 0; i < weir_snapshot_count(snapshot); i++) {
         weir_snapshot_part part;
         weir_snapshot_get_part(snapshot, i, &part);
-        printf("%s{\"name\":\"%s\",\"kind\":\"%s\",\"bytes\":%llu", i ? "," : "", part.name,
-               part.kind, (unsigned long long)part.bytes);
-        show_part(snapshot, &part, true);
-        putchar('}');
+        json_open(&j, NULL, '{');
+        json_text(&j, "name", part.name);
+        json_text(&j, "kind", part.kind);
+        json_count(&j, "bytes", part.bytes);
+        show_part(snapshot, &part, &j);
+        json_close(&j, '}');
     }
-    puts("]}");
+    json_close(&j, ']');
+    json_close(&j, '}');
+    putchar('\n');
 }
 
 /* Sketches that runs of `weir count --at` add to, and the filter of `weir dedup --at`: either, or

@@ -347,9 +347,7 @@ int count_changes(const count_settings *settings);
 /* Print to standard output; `first` begins a CSV with its header. */
 int count_print(const count_report *report, bool first);
 
-/* A key for people, as JSON under a name, and as a field of CSV. */
-void count_show_key(FILE *out, const char *key, size_t length, bool cut);
-void count_json_key(FILE *out, const char *name, const char *key, size_t length);
-void count_csv_key(FILE *out, const char *key, size_t length);
+/* A key for people. */
+void count_show_key(const char *key, size_t length, bool cut);
 
 #endif

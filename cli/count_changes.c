@@ -12,7 +12,8 @@
 
 #include "cli.h"
 #include "count.h"
-#include "report.h"
+#include "json.h"
+#include "plain_text.h"
 
 typedef struct {
     const weir_item *item;
@@ -105,36 +106,45 @@ static int estimate_changes(saved_side sides[2], changed_key *keys, size_t n) {
 
 /* --- printing ----------------------------------------------------------------------------- */
 
-static void print_rows(const count_settings *s, const changed_key *keys, size_t n, double floor_) {
-    if (s->form == FORM_CSV) puts("key,change,low,high,before,after,cut");
-    if (s->form == FORM_JSON) {
-        printf("{\"version\":\"%s\",\"floor\":%.15g,\"changes\":[", weir_version(), floor_);
+static void print_json(const changed_key *keys, size_t n, double floor_) {
+    json_out j = json_begin(stdout);
+    json_open(&j, NULL, '{');
+    json_text(&j, "version", weir_version());
+    json_print(&j, "floor", "%.15g", floor_);
+    json_open(&j, "changes", '[');
+    for (const changed_key *k = keys; k < keys + n; k++) {
+        json_open(&j, NULL, '{');
+        json_key(&j, "key", k->item->key, k->item->length);
+        if (k->item->cut) json_flag(&j, "cut", true);
+        json_print(&j, "change", "%.0f", k->change);
+        json_print(&j, "low", "%.0f", k->low);
+        json_print(&j, "high", "%.0f", k->high);
+        json_print(&j, "before", "%.0f", round(k->before.value));
+        json_print(&j, "after", "%.0f", round(k->after.value));
+        json_close(&j, '}');
     }
-    if (s->form == FORM_TEXT)
-        printf("%13s %13s %13s %13s %13s  key\n", "change", "at least", "at most", "before",
-               "after");
-    for (size_t i = 0; i < n; i++) {
-        const changed_key *k = &keys[i];
-        const char *key = k->item->key;
-        size_t length = k->item->length;
-        if (s->form == FORM_CSV) {
-            count_csv_key(stdout, key, length);
-            printf(",%.0f,%.0f,%.0f,%.0f,%.0f,%s\n", k->change, k->low, k->high,
-                   round(k->before.value), round(k->after.value), k->item->cut ? "cut" : "");
-        } else if (s->form == FORM_JSON) {
-            printf(i ? ",{" : "{");
-            count_json_key(stdout, "key", key, length);
-            printf("%s,\"change\":%.0f,\"low\":%.0f,\"high\":%.0f,\"before\":%.0f,\"after\":%.0f}",
-                   k->item->cut ? ",\"cut\":true" : "", k->change, k->low, k->high,
-                   round(k->before.value), round(k->after.value));
-        } else {
-            printf("%+13.0f %13.0f %13.0f %13.0f %13.0f  ", k->change, k->low, k->high,
-                   round(k->before.value), round(k->after.value));
-            count_show_key(stdout, key, length, k->item->cut);
-            putchar('\n');
-        }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    putchar('\n');
+}
+
+static void print_csv(const changed_key *keys, size_t n) {
+    puts("key,change,low,high,before,after,cut");
+    for (const changed_key *k = keys; k < keys + n; k++) {
+        plain_text_csv(stdout, k->item->key, k->item->length);
+        printf(",%.0f,%.0f,%.0f,%.0f,%.0f,%s\n", k->change, k->low, k->high, round(k->before.value),
+               round(k->after.value), k->item->cut ? "cut" : "");
     }
-    if (s->form == FORM_JSON) puts("]}");
+}
+
+static void print_text(const changed_key *keys, size_t n) {
+    printf("%13s %13s %13s %13s %13s  key\n", "change", "at least", "at most", "before", "after");
+    for (const changed_key *k = keys; k < keys + n; k++) {
+        printf("%+13.0f %13.0f %13.0f %13.0f %13.0f  ", k->change, k->low, k->high,
+               round(k->before.value), round(k->after.value));
+        count_show_key(k->item->key, k->item->length, k->item->cut);
+        putchar('\n');
+    }
 }
 
 static int print_changes(const count_settings *s, saved_side sides[2], const changed_key *keys,
@@ -144,11 +154,14 @@ static int print_changes(const count_settings *s, saved_side sides[2], const cha
     for (size_t i = shown; i < n; i++)
         rest = fmax(rest, fmax(fabs(keys[i].low), fabs(keys[i].high)));
     for (size_t i = 0; i < shown; i++) sure += keys[i].low > 0 || keys[i].high < 0;
-    if (s->form == FORM_TEXT)
+    if (s->form == FORM_JSON) {
+        print_json(keys, shown, floor(rest));
+    } else if (s->form == FORM_CSV) {
+        print_csv(keys, shown);
+    } else {
         printf("%-18s %15.0f\n%-18s %15.0f\n\n", sides[0].path, sides[0].total, sides[1].path,
                sides[1].total);
-    print_rows(s, keys, shown, floor(rest));
-    if (s->form == FORM_TEXT) {
+        print_text(keys, shown);
         printf("%zu of these surely changed; no other key changed by more than %.0f\n", sure,
                floor(rest));
     }

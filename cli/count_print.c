@@ -13,8 +13,9 @@
 
 #include "cli.h"
 #include "count.h"
+#include "json.h"
+#include "plain_text.h"
 #include "plot.h"
-#include "report.h"
 #include "values.h"
 
 static const char *const names[ANSWERS] = {"top",   "above",  "query",   "distinct", "self_join",
@@ -31,95 +32,17 @@ static double share_of(const count_report *r, const count_row *row) {
     return r->total > 0 ? row->value / r->total : 0;
 }
 
-/* --- bytes ------------------------------------------------------------------------------ */
-
-/* The length of the well-formed UTF-8 character at p, 0 if it is none. */
-static size_t utf8_length(const unsigned char *p, size_t left) {
-    static const unsigned char low[] = {[0xE0 - 0xC0] = 0xA0, [0xF0 - 0xC0] = 0x90, [63] = 0};
-    size_t n = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
-    if (n < 2) return n;
-    if (n > left) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xC0) != 0x80) return 0;
-    if (p[1] < low[*p - 0xC0]) return 0;       /* too long a form */
-    if (*p == 0xED && p[1] >= 0xA0) return 0;  /* half a pair */
-    return *p == 0xF4 && p[1] >= 0x90 ? 0 : n; /* beyond Unicode */
-}
-
-/* A character that would move the cursor or hide others: C0, DEL, C1, and the marks that
- * turn the direction of writing. */
-static bool is_control(const unsigned char *p, size_t length) {
-    if (length == 1) return *p < 0x20 || *p == 0x7F;
-    if (length == 2) return *p == 0xC2 && p[1] < 0xA0;
-    if (length != 3 || p[0] != 0xE2) return false;
-    return (p[1] == 0x80 && ((p[2] >= 0xA8 && p[2] <= 0xAE) || p[2] == 0x8E || p[2] == 0x8F)) ||
-           (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9);
-}
-
-static bool is_utf8(const char *key, size_t length) {
-    const unsigned char *p = (const unsigned char *)key;
-    for (size_t i = 0, n; i < length; i += n)
-        if (!(n = utf8_length(p + i, length - i))) return false;
-    return true;
-}
-
-/* One character as it may be shown; returns how many bytes it took. */
-static size_t show_character(FILE *out, const unsigned char *p, size_t left) {
-    size_t n = utf8_length(p, left);
-    if (n && !is_control(p, n)) return fwrite(p, 1, n, out);
-    if (*p == '\n') fputs("\\n", out);
-    else if (*p == '\t') fputs("\\t", out);
-    else if (*p == '\r') fputs("\\r", out);
-    else
-        for (size_t i = 0; i < (n ? n : 1); i++) fprintf(out, "\\x%02x", p[i]);
-    return n ? n : 1;
-}
-
-void count_show_key(FILE *out, const char *key, size_t length, bool cut) {
-    for (size_t i = 0; i < length;)
-        i += show_character(out, (const unsigned char *)key + i, length - i);
-    if (cut) fputs("...", out);
-}
-
-void count_json_key(FILE *out, const char *name, const char *key, size_t length) {
-    const unsigned char *p = (const unsigned char *)key;
-    fprintf(out, "\"%s\":\"", name);
-    for (size_t i = 0; i < length;) {
-        size_t n = utf8_length(p + i, length - i);
-        if (!n) fputs("\\ufffd", out);
-        else if (p[i] == '"' || p[i] == '\\') fprintf(out, "\\%c", p[i]);
-        else if (p[i] < 0x20) fprintf(out, "\\u%04x", p[i]);
-        else fwrite(p + i, 1, n, out);
-        i += n ? n : 1;
-    }
-    fputc('"', out);
-    if (is_utf8(key, length)) return;
-    fprintf(out, ",\"%s_hex\":\"", name);
-    for (size_t i = 0; i < length; i++) fprintf(out, "%02x", p[i]);
-    fputc('"', out);
-}
-
 /* Keys that are picked from JSON are values; they are printed as such. */
 static bool is_value(const count_report *r, answer_kind kind, const count_row *row) {
     bool picked = r->settings->from.in.format == STREAM_JSON && r->settings->from.in.key;
     bool of_records = is_list(kind) || kind == ANSWER_QUERY || kind == ANSWER_SAMPLE;
-    return picked && of_records && !row->cut && is_utf8(row->key, row->length) &&
+    return picked && of_records && !row->cut && plain_text_is_utf8(row->key, row->length) &&
            stream_reads_as_json(row->key, row->length);
 }
 
-void count_csv_key(FILE *out, const char *key, size_t length) {
-    bool plain = true;
-    for (size_t i = 0; i < length; i++) plain &= !strchr(",\"\r\n", key[i]) || !key[i];
-    if (plain) {
-        fwrite(key, 1, length, out);
-        return;
-    }
-    fputc('"', out);
-    for (size_t i = 0; i < length; i++) {
-        if (key[i] == '"') fputc('"', out);
-        fputc(key[i], out);
-    }
-    fputc('"', out);
+void count_show_key(const char *key, size_t length, bool cut) {
+    plain_text_show(stdout, key, length);
+    if (cut) fputs("...", stdout);
 }
 
 /* --- for people ------------------------------------------------------------------------------ */
@@ -194,7 +117,7 @@ static void list_rows(const count_report *r, const count_answer *answer) {
                number(c, r, row->high), 100 * share_of(r, row));
         if (truth) show_error(r, row);
         fputs("  ", stdout);
-        count_show_key(stdout, row->key, row->length, row->cut);
+        count_show_key(row->key, row->length, row->cut);
         putchar('\n');
     }
 }
@@ -297,7 +220,7 @@ static void sample_text(const count_answer *answer) {
     printf("\na sample of %zu records\n", answer->count);
     for (size_t i = 0; i < answer->count; i++) {
         fputs("  ", stdout);
-        count_show_key(stdout, answer->rows[i].key, answer->rows[i].length, answer->rows[i].cut);
+        count_show_key(answer->rows[i].key, answer->rows[i].length, answer->rows[i].cut);
         putchar('\n');
     }
 }
@@ -318,7 +241,7 @@ static void heading(const count_report *r) {
     char a[48], b[48];
     if (r->grouped) {
         fputs("\n== ", stdout);
-        if (r->group) count_show_key(stdout, r->group, r->group_length, false);
+        if (r->group) count_show_key(r->group, r->group_length, false);
         else fputs("(all other groups)", stdout);
         printf("   %s\n", number(a, r, r->total));
         return;
@@ -348,11 +271,6 @@ static void print_text(const count_report *r) {
 
 /* --- for machines ---------------------------------------------------------------------------- */
 
-static void json_number(const char *name, double value) {
-    if (isfinite(value)) printf(",\"%s\":%.15g", name, value);
-    else printf(",\"%s\":null", name);
-}
-
 /* As machines read it. */
 static const char *plain(char buffer[48], const count_row *row, row_part part) {
     double value = part_of(row, part);
@@ -363,83 +281,87 @@ static const char *plain(char buffer[48], const count_row *row, row_part part) {
     return buffer;
 }
 
-static void json_row(const count_report *r, answer_kind kind, const count_row *row) {
+/* Fifteen digits: sums of weights are shown as they are. */
+static void json_sum(json_out *j, const char *name, double value) {
+    if (isfinite(value)) json_print(j, name, "%.15g", value);
+    else json_null(j, name);
+}
+
+static void json_row(json_out *j, const char *name, const count_report *r, answer_kind kind,
+                     const count_row *row) {
     bool keyed = has_share(kind) || kind == ANSWER_QUANTILE || kind == ANSWER_SAMPLE ||
                  kind == ANSWER_SPECTRUM;
-    char a[48], b[48], c[48];
-    putchar('{');
-    if (keyed && is_value(r, kind, row)) printf("\"key\":%.*s", (int)row->length, row->key);
-    else if (keyed) count_json_key(stdout, "key", row->key, row->length);
-    if (row->cut) fputs(",\"cut\":true", stdout);
+    char text[48];
+    json_open(j, name, '{');
+    if (keyed && is_value(r, kind, row)) json_print(j, "key", "%.*s", (int)row->length, row->key);
+    else if (keyed) json_key(j, "key", row->key, row->length);
+    if (row->cut) json_flag(j, "cut", true);
     if (kind != ANSWER_SAMPLE) {
-        printf("%s\"%s\":%s,\"low\":%s,\"high\":%s", keyed ? "," : "",
-               has_share(kind) ? "count" : "value", plain(a, row, ROW_VALUE),
-               plain(b, row, ROW_LOW), plain(c, row, ROW_HIGH));
-        if (has_share(kind)) json_number("share", share_of(r, row));
-        if (!isnan(row->truth)) printf(",\"true\":%s", plain(a, row, ROW_TRUTH));
+        json_print(j, has_share(kind) ? "count" : "value", "%s", plain(text, row, ROW_VALUE));
+        json_print(j, "low", "%s", plain(text, row, ROW_LOW));
+        json_print(j, "high", "%s", plain(text, row, ROW_HIGH));
+        if (has_share(kind)) json_sum(j, "share", share_of(r, row));
+        if (!isnan(row->truth)) json_print(j, "true", "%s", plain(text, row, ROW_TRUTH));
     }
-    putchar('}');
+    json_close(j, '}');
 }
 
-static void json_rows(const count_report *r, answer_kind kind) {
+static void json_rows(json_out *j, const char *name, const count_report *r, answer_kind kind) {
     const count_answer *answer = &r->answers[kind];
-    putchar('[');
-    for (size_t i = 0; i < answer->count; i++) {
-        if (i) putchar(',');
-        json_row(r, kind, &answer->rows[i]);
-    }
-    putchar(']');
+    json_open(j, name, '[');
+    for (size_t i = 0; i < answer->count; i++) json_row(j, NULL, r, kind, &answer->rows[i]);
+    json_close(j, ']');
 }
 
-static void json_answer(const count_report *r, answer_kind kind) {
+static void json_answer(json_out *j, const count_report *r, answer_kind kind) {
     const count_answer *answer = &r->answers[kind];
-    printf(",\"%s\":", names[kind]);
     if (is_list(kind)) {
-        printf("{\"complete\":%s", answer->complete ? "true" : "false");
-        json_number("floor", answer->floor);
-        printf(",\"flat\":%s", answer->flat ? "true" : "false");
-        if (r->settings->exact)
-            printf(",\"expected\":%zu,\"found\":%zu", answer->expected, answer->found);
-        fputs(",\"keys\":", stdout);
-        json_rows(r, kind);
-        putchar('}');
+        json_open(j, names[kind], '{');
+        json_flag(j, "complete", answer->complete);
+        json_sum(j, "floor", answer->floor);
+        json_flag(j, "flat", answer->flat);
+        if (r->settings->exact) json_count(j, "expected", answer->expected);
+        if (r->settings->exact) json_count(j, "found", answer->found);
+        json_rows(j, "keys", r, kind);
+        json_close(j, '}');
     } else if ((kind >= ANSWER_DISTINCT && kind <= ANSWER_COMMON) || kind == ANSWER_WHERE ||
                kind == ANSWER_SKEW) {
-        json_row(r, kind, &answer->rows[0]);
+        json_row(j, names[kind], r, kind, &answer->rows[0]);
     } else {
-        json_rows(r, kind);
+        json_rows(j, names[kind], r, kind);
     }
 }
 
 static void print_json(const count_report *r) {
-    fputs("{\"version\":", stdout);
-    report_json_string(stdout, weir_version());
-    if (r->grouped && r->group) {
-        putchar(',');
-        count_json_key(stdout, "group", r->group, r->group_length);
+    json_out j = json_begin(stdout);
+    json_open(&j, NULL, '{');
+    json_text(&j, "version", weir_version());
+    if (r->grouped && r->group) json_key(&j, "group", r->group, r->group_length);
+    if (r->grouped && !r->group) json_null(&j, "group");
+    if (!r->grouped) {
+        json_count(&j, "records", r->totals.records);
+        json_count(&j, "missing", r->totals.missing);
+        json_count(&j, "unweighted", r->totals.unweighted);
+        json_count(&j, "bad", r->totals.bad);
     }
-    if (r->grouped && !r->group) fputs(",\"group\":null", stdout);
-    if (!r->grouped)
-        printf(",\"records\":%llu,\"missing\":%llu,\"unweighted\":%llu,\"bad\":%llu",
-               (unsigned long long)r->totals.records, (unsigned long long)r->totals.missing,
-               (unsigned long long)r->totals.unweighted, (unsigned long long)r->totals.bad);
-    json_number("total", r->total);
-    if (r->settings->window) printf(",\"window\":\"%s\"", r->settings->window);
-    printf(",\"memory\":%llu", (unsigned long long)r->memory);
+    json_sum(&j, "total", r->total);
+    if (r->settings->window) json_text(&j, "window", r->settings->window);
+    json_count(&j, "memory", r->memory);
     for (int k = 0; k < ANSWERS; k++)
-        if (r->answers[k].asked) json_answer(r, (answer_kind)k);
-    puts("}");
+        if (r->answers[k].asked) json_answer(&j, r, (answer_kind)k);
+    json_close(&j, '}');
+    putchar('\n');
 }
 
 static void csv_row(const count_report *r, answer_kind kind, const count_row *row) {
     char a[48], b[48], c[48];
     if (r->running) printf("%llu,", (unsigned long long)r->totals.records);
     if (r->grouped) {
-        count_csv_key(stdout, r->group ? r->group : "", r->group_length);
+        plain_text_csv(stdout, r->group ? r->group : "", r->group_length);
         putchar(',');
     }
     printf("%s,", names[kind]);
-    count_csv_key(stdout, row->key, row->length);
+    plain_text_csv(stdout, row->key, row->length);
     if (kind == ANSWER_SAMPLE) {
         printf(",,,,,,%s\n", row->cut ? "cut" : "");
         return;
@@ -475,7 +397,7 @@ static const count_row *plotted; /* the rows whose keys are the labels: plot_tex
 static size_t head_of(const count_row *row, size_t count) {
     size_t at = 0;
     for (; at < row->length && count; count--) {
-        size_t n = utf8_length((const unsigned char *)row->key + at, row->length - at);
+        size_t n = plain_text_character((const unsigned char *)row->key + at, row->length - at);
         at += n ? n : 1;
     }
     return at;
@@ -494,8 +416,8 @@ static size_t put_label(char *buffer, size_t used, const count_row *row, size_t 
                         size_t room) {
     for (size_t i = from; i < to;) {
         const unsigned char *p = (const unsigned char *)row->key + i;
-        size_t n = utf8_length(p, row->length - i), taken = n ? n : 1;
-        bool shown = n && !is_control(p, n);
+        size_t n = plain_text_character(p, row->length - i), taken = n ? n : 1;
+        bool shown = n && !plain_text_is_control(p, n);
         size_t bytes = shown ? n : 1;
         if (used + bytes > room) break;
         memcpy(buffer + used, shown ? (const void *)p : "?", bytes);

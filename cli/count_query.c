@@ -14,7 +14,8 @@
 
 #include "cli.h"
 #include "count.h"
-#include "report.h"
+#include "json.h"
+#include "plain_text.h"
 
 typedef struct {
     count_key *keys;
@@ -76,10 +77,12 @@ static unsigned parts_of(const char *key) {
 }
 
 static void put_json(FILE *out, const char *text, bool as_string) {
-    fputs("{\"k\":", out);
-    if (as_string) report_json_string(out, text);
-    else fputs(text, out);
-    fputc('}', out);
+    json_out j = json_begin(out);
+    json_open(&j, NULL, '{');
+    /* what is no UTF-8 stays as it is, and the reader refuses it */
+    if (as_string && plain_text_is_utf8(text, strlen(text))) json_text(&j, "k", text);
+    else json_print(&j, "k", "%s", text);
+    json_close(&j, '}');
 }
 
 /* A key that was taken for a string and yet looks like a value is shown as the string it is. */
@@ -89,7 +92,8 @@ static int show_as_string(count_key *key) {
     if (!stream_reads_as_json(key->text, key->length)) return EXIT_DONE;
     FILE *out = open_memstream(&text, &length);
     if (!out) return cli_error("out of memory");
-    report_json_string(out, key->text);
+    json_out j = json_begin(out);
+    json_text(&j, NULL, key->text);
     if (fclose(out) || !text) return cli_error("out of memory");
     free(key->text);
     key->text = text;

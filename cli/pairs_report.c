@@ -15,9 +15,10 @@
 #include <string.h>
 
 #include "cli.h"
+#include "json.h"
 #include "pairs_command.h"
+#include "plain_text.h"
 #include "plot.h"
-#include "report.h"
 
 enum { BAR_MOST = 24 }; /* characters of the longest bar */
 #define WHOLE UINT_MAX  /* the last row, in place of a number of values */
@@ -203,36 +204,26 @@ static void print_head(const pairs_settings *s, const weir_pairs_answer *a, cons
 
 /* ---- for machines ---- */
 
-static void json_examples(const pairs_examples *e) {
-    printf(",\"examples\":[");
+static void json_examples(json_out *j, const pairs_examples *e) {
+    json_open(j, "examples", '[');
     for (size_t i = 0; i < e->count; i++) {
         const pairs_example *x = &e->list[i];
-        printf("%s{\"agree\":%u,\"similarity\":%.4g,\"records\":[%llu,%llu],\"files\":[",
-               i ? "," : "", x->agree, x->similarity, (unsigned long long)x->record[0],
-               (unsigned long long)x->record[1]);
-        report_json_string(stdout, x->file[0]);
-        putchar(',');
-        report_json_string(stdout, x->file[1]);
-        printf("],\"text\":[");
-        report_json_string(stdout, x->text[0]);
-        putchar(',');
-        report_json_string(stdout, x->text[1]);
-        printf("]}");
+        json_open(j, NULL, '{');
+        json_count(j, "agree", x->agree);
+        json_print(j, "similarity", "%.4g", x->similarity);
+        json_open(j, "records", '[');
+        for (size_t k = 0; k < 2; k++) json_count(j, NULL, x->record[k]);
+        json_close(j, ']');
+        json_open(j, "files", '[');
+        for (size_t k = 0; k < 2; k++) json_text(j, NULL, x->file[k]);
+        json_close(j, ']');
+        json_open(j, "text", '[');
+        for (size_t k = 0; k < 2; k++) json_text(j, NULL, x->text[k]);
+        json_close(j, ']');
+        json_close(j, '}');
     }
-    printf("],\"found\":%llu", (unsigned long long)e->found);
-}
-
-static void csv_field(const char *text) {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, stdout);
-        return;
-    }
-    putchar('"');
-    for (; *text; text++) {
-        if (*text == '"') putchar('"');
-        putchar(*text);
-    }
-    putchar('"');
+    json_close(j, ']');
+    json_count(j, "found", e->found);
 }
 
 static void print_csv(const pairs_examples *e) {
@@ -244,36 +235,33 @@ static void print_csv(const pairs_examples *e) {
         const char *const words[] = {x->file[0], x->file[1], x->text[0], x->text[1]};
         for (size_t k = 0; k < 4; k++) {
             putchar(',');
-            csv_field(words[k]);
+            plain_text_csv(stdout, words[k], strlen(words[k]));
         }
         putchar('\n');
     }
 }
 
-static void json_number(const char *name, double value) {
-    printf(",\"%s\":", name);
-    report_json_number(stdout, value);
-}
-
-static void json_counts(const pairs_settings *s, const weir_pairs_answer *a) {
-    printf(",\"counts\":[");
+static void json_counts(json_out *j, const pairs_settings *s, const weir_pairs_answer *a) {
+    int twice = s->ordered ? 2 : 1;
+    json_open(j, "counts", '[');
     for (unsigned k = a->threshold; k <= a->columns; k++) {
         line l = make_line(s, a, k);
-        printf("%s{\"agree\":%u", k > a->threshold ? "," : "", k);
-        json_number("pairs", ordered(s, a, a->count[k], k == a->columns));
-        json_number("deviation", a->deviation[k] * (s->ordered ? 2 : 1));
-        json_number("low", l.low);
-        json_number("high", l.high);
-        putchar('}');
+        json_open(j, NULL, '{');
+        json_count(j, "agree", k);
+        json_number(j, "pairs", ordered(s, a, a->count[k], k == a->columns));
+        json_number(j, "deviation", a->deviation[k] * twice);
+        json_number(j, "low", l.low);
+        json_number(j, "high", l.high);
+        json_close(j, '}');
     }
+    json_close(j, ']');
     line total = make_line(s, a, WHOLE);
-    printf("]");
-    json_number("similar", ordered(s, a, a->similar, true));
-    json_number("deviation", a->similar_deviation * (s->ordered ? 2 : 1));
-    json_number("bound", a->similar_bound * (s->ordered ? 2 : 1));
-    json_number("low", total.low);
-    json_number("high", total.high);
-    json_number("share", a->pairs > 0 ? total.count / all_pairs(s, a) : 0);
+    json_number(j, "similar", ordered(s, a, a->similar, true));
+    json_number(j, "deviation", a->similar_deviation * twice);
+    json_number(j, "bound", a->similar_bound * twice);
+    json_number(j, "low", total.low);
+    json_number(j, "high", total.high);
+    json_number(j, "share", a->pairs > 0 ? total.count / all_pairs(s, a) : 0);
 }
 
 static void print_json(const pairs_settings *s, const weir_pairs *pairs, const weir_pairs_answer *a,
@@ -281,34 +269,42 @@ static void print_json(const pairs_settings *s, const weir_pairs *pairs, const w
                        const weir_pairs_doubt *doubt, double seconds) {
     char spec[SPEC_SIZE];
     weir_pairs_info info;
-    unsigned long long left_out = dropped[0] + dropped[1];
+    json_out j = json_begin(stdout);
     weir_pairs_spec(pairs, spec, sizeof spec);
     weir_pairs_get_info(pairs, &info);
-    printf("{\"version\":\"%s\",\"summary\":", weir_version());
-    report_json_string(stdout, s->exact ? s->spec : spec);
-    printf(",\"method\":\"%s\",\"records\":[%llu,%llu],\"dropped\":%llu",
-           s->exact      ? "exact"
-           : s->sampled  ? "sample"
-           : info.online ? "online"
-                         : "offline",
-           (unsigned long long)a->records[0], (unsigned long long)a->records[1], left_out);
-    json_number("pairs", all_pairs(s, a));
-    printf(",\"ordered\":%s,\"columns\":%u,\"threshold\":%u,\"values\":%llu",
-           s->ordered ? "true" : "false", a->columns, a->threshold, a->values);
-    json_counts(s, a);
-    if (doubt) json_number("below", fmin(doubt->below, fmax(0, a->similar)));
+    json_open(&j, NULL, '{');
+    json_text(&j, "version", weir_version());
+    json_text(&j, "summary", s->exact ? s->spec : spec);
+    json_text(&j, "method",
+              s->exact      ? "exact"
+              : s->sampled  ? "sample"
+              : info.online ? "online"
+                            : "offline");
+    json_open(&j, "records", '[');
+    for (size_t k = 0; k < 2; k++) json_count(&j, NULL, a->records[k]);
+    json_close(&j, ']');
+    json_count(&j, "dropped", dropped[0] + dropped[1]);
+    json_number(&j, "pairs", all_pairs(s, a));
+    json_flag(&j, "ordered", s->ordered);
+    json_count(&j, "columns", a->columns);
+    json_count(&j, "threshold", a->threshold);
+    json_count(&j, "values", a->values);
+    json_counts(&j, s, a);
+    if (doubt) json_number(&j, "below", fmin(doubt->below, fmax(0, a->similar)));
     if (doubt && doubt->told) {
-        printf(",\"at_least\":{\"similarity\":%g", s->similarity);
-        json_number("pairs", doubt->pairs);
-        json_number("low", doubt->low);
-        json_number("high", doubt->high);
-        putchar('}');
+        json_open(&j, "at_least", '{');
+        json_number(&j, "similarity", s->similarity);
+        json_number(&j, "pairs", doubt->pairs);
+        json_number(&j, "low", doubt->low);
+        json_number(&j, "high", doubt->high);
+        json_close(&j, '}');
     }
-    json_number("memory", (double)info.memory);
-    json_number("disk", (double)info.disk);
-    json_number("seconds", seconds);
-    if (e->list) json_examples(e);
-    printf("}\n");
+    json_number(&j, "memory", (double)info.memory);
+    json_number(&j, "disk", (double)info.disk);
+    json_number(&j, "seconds", seconds);
+    if (e->list) json_examples(&j, e);
+    json_close(&j, '}');
+    putchar('\n');
 }
 
 /* ---- a figure ---- */
@@ -355,39 +351,40 @@ int pairs_report(const pairs_settings *s, const weir_pairs *pairs, const weir_pa
 
 /* ---- neighbours ---- */
 
-static void neighbours_json_row(const weir_neighbours_row *r) {
-    printf("{\"limit\":");
-    report_json_number(stdout, r->limit);
-    json_number("pairs", r->pairs);
-    json_number("low", r->low);
-    json_number("high", r->high);
-    putchar('}');
+static void neighbours_json_row(json_out *j, const char *name, const weir_neighbours_row *r) {
+    json_open(j, name, '{');
+    json_number(j, "limit", r->limit);
+    json_number(j, "pairs", r->pairs);
+    json_number(j, "low", r->low);
+    json_number(j, "high", r->high);
+    json_close(j, '}');
 }
 
 static void neighbours_json(const pairs_settings *s, const weir_neighbours *a, uint64_t dropped,
                             double seconds) {
-    printf("{\"version\":\"%s\",\"method\":\"neighbours\",\"records\":%llu,\"compared\":%llu,"
-           "\"dropped\":%llu",
-           weir_version(), (unsigned long long)a->records, (unsigned long long)a->compared,
-           (unsigned long long)dropped);
-    json_number("pairs", a->pairs);
-    printf(",\"near\":");
-    neighbours_json_row(&a->near);
+    json_out j = json_begin(stdout);
+    json_open(&j, NULL, '{');
+    json_text(&j, "version", weir_version());
+    json_text(&j, "method", "neighbours");
+    json_count(&j, "records", a->records);
+    json_count(&j, "compared", a->compared);
+    json_count(&j, "dropped", dropped);
+    json_number(&j, "pairs", a->pairs);
+    neighbours_json_row(&j, "near", &a->near);
     if (s->outliers) {
-        printf(",\"outliers\":{\"fewer\":%llu", (unsigned long long)s->outliers);
-        json_number("records", a->outliers);
-        json_number("low", a->outliers_low);
-        json_number("high", a->outliers_high);
-        putchar('}');
+        json_open(&j, "outliers", '{');
+        json_count(&j, "fewer", s->outliers);
+        json_number(&j, "records", a->outliers);
+        json_number(&j, "low", a->outliers_low);
+        json_number(&j, "high", a->outliers_high);
+        json_close(&j, '}');
     }
-    printf(",\"distribution\":[");
-    for (unsigned i = 0; i < a->rows; i++) {
-        if (i) putchar(',');
-        neighbours_json_row(&a->row[i]);
-    }
-    putchar(']');
-    json_number("seconds", seconds);
-    printf("}\n");
+    json_open(&j, "distribution", '[');
+    for (unsigned i = 0; i < a->rows; i++) neighbours_json_row(&j, NULL, &a->row[i]);
+    json_close(&j, ']');
+    json_number(&j, "seconds", seconds);
+    json_close(&j, '}');
+    putchar('\n');
 }
 
 static void neighbours_table(const pairs_settings *s, const weir_neighbours *a) {
@@ -446,12 +443,15 @@ int pairs_report_search(const pairs_settings *s, const char *const *records, siz
         const weir_pairs_answer *a = &answers[i];
         char n[32], all[32], low[32], high[32];
         if (s->json) {
-            printf("{\"record\":");
-            report_json_string(stdout, records[i]);
-            printf(",\"records\":%llu,\"columns\":%u,\"threshold\":%u",
-                   (unsigned long long)a->records[0], a->columns, a->threshold);
-            json_counts(s, a);
-            printf("}\n");
+            json_out j = json_begin(stdout);
+            json_open(&j, NULL, '{');
+            json_text(&j, "record", records[i]);
+            json_count(&j, "records", a->records[0]);
+            json_count(&j, "columns", a->columns);
+            json_count(&j, "threshold", a->threshold);
+            json_counts(&j, s, a);
+            json_close(&j, '}');
+            putchar('\n');
             continue;
         }
         printf("about %s of %s records share %u or more of %u %s (95%%: %s to %s): %s\n",

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli.h"
+#include "json.h"
 #include "plot.h"
-#include "report.h"
 
 enum { WIDTH = 76, HEIGHT = 17, LINE = 4096 };
 
@@ -154,96 +154,102 @@ void plan_show_text(const plan_settings *s, const plan_answer *a) {
 
 /* --- as JSON ---------------------------------------------------------------------------- */
 
-static void number(const char *name, double value, bool known) {
-    printf(",\"%s\":", name);
-    if (known) report_json_number(stdout, value);
-    else fputs("null", stdout);
+/* A number that may not be known. */
+static void number(json_out *j, const char *name, double value, bool known) {
+    json_number(j, name, known ? value : NAN);
 }
 
-static void question_json(const plan_settings *s, const plan_answer *a) {
+static void question_json(json_out *j, const plan_settings *s, const plan_answer *a) {
     const weir_plan_question *q = &a->question;
-    printf(",\"stream\":{\"assumed\":%s", a->has_report ? "false" : "true");
-    number("records", q->records, q->records > 0);
-    number("distinct", q->distinct, q->distinct > 0);
-    number("window_records", (double)q->window, q->window && !q->window_is_time);
-    number("window_seconds", (double)q->window * 1e-9, q->window && q->window_is_time);
-    if (s->ask_window) number("window_fits_seconds", (double)q->window / q->rate, true);
-    number("rate", q->rate, q->rate > 0);
-    putchar('}');
+    json_open(j, "stream", '{');
+    json_flag(j, "assumed", !a->has_report);
+    number(j, "records", q->records, q->records > 0);
+    number(j, "distinct", q->distinct, q->distinct > 0);
+    number(j, "window_records", (double)q->window, q->window && !q->window_is_time);
+    number(j, "window_seconds", (double)q->window * 1e-9, q->window && q->window_is_time);
+    if (s->ask_window) json_number(j, "window_fits_seconds", (double)q->window / q->rate);
+    number(j, "rate", q->rate, q->rate > 0);
+    json_close(j, '}');
 }
 
-static void sample_json(const plan_answer *a) {
+static void sample_json(json_out *j, const plan_answer *a) {
     const weir_profile_report *r = &a->report;
     if (!a->has_report) {
-        fputs(",\"sample\":null", stdout);
+        json_null(j, "sample");
         return;
     }
-    printf(",\"sample\":{\"records\":%llu,\"covered\":%llu,\"one_in\":%llu,\"kept\":%llu",
-           (unsigned long long)r->records, (unsigned long long)r->covered,
-           (unsigned long long)r->one_in, (unsigned long long)r->kept);
-    number("distinct", r->distinct, true);
-    number("growth", r->growth, true);
-    number("gap_median", r->gap_median, true);
-    number("gap_90", r->gap_90, true);
-    number("distance_median", r->distance_median, true);
-    number("distance_90", r->distance_90, true);
-    number("zipf", r->zipf, true);
-    number("drift", r->drift, true);
-    putchar('}');
+    json_open(j, "sample", '{');
+    json_count(j, "records", r->records);
+    json_count(j, "covered", r->covered);
+    json_count(j, "one_in", r->one_in);
+    json_count(j, "kept", r->kept);
+    json_number(j, "distinct", r->distinct);
+    json_number(j, "growth", r->growth);
+    json_number(j, "gap_median", r->gap_median);
+    json_number(j, "gap_90", r->gap_90);
+    json_number(j, "distance_median", r->distance_median);
+    json_number(j, "distance_90", r->distance_90);
+    json_number(j, "zipf", r->zipf);
+    json_number(j, "drift", r->drift);
+    json_close(j, '}');
 }
 
-static void choice_json(const weir_plan_choice *c) {
+static void choice_json(json_out *j, const weir_plan_choice *c) {
     char filter[128];
     filter_words(filter, sizeof filter, c);
-    fputs("{\"filter\":", stdout);
-    report_json_string(stdout, filter);
-    printf(",\"usable\":%s", c->usable ? "true" : "false");
+    json_open(j, NULL, '{');
+    json_text(j, "filter", filter);
+    json_flag(j, "usable", c->usable);
     if (c->usable) {
-        printf(",\"memory\":%llu,\"positions\":%u", (unsigned long long)c->memory, c->positions);
-        number("fpr", c->fpr, true);
-        number("fnr", c->fnr, true);
-        number("fnr_low", c->fnr_low, true);
-        number("fnr_high", c->fnr_high, true);
-        number("formula_fnr", c->formula_fnr, c->formula_fnr >= 0);
-        number("keys_per_second", c->keys_per_second, c->keys_per_second > 0);
+        json_count(j, "memory", c->memory);
+        json_count(j, "positions", c->positions);
+        json_number(j, "fpr", c->fpr);
+        json_number(j, "fnr", c->fnr);
+        json_number(j, "fnr_low", c->fnr_low);
+        json_number(j, "fnr_high", c->fnr_high);
+        number(j, "formula_fnr", c->formula_fnr, c->formula_fnr >= 0);
+        number(j, "keys_per_second", c->keys_per_second, c->keys_per_second > 0);
     } else {
-        fputs(",\"why\":", stdout);
-        report_json_string(stdout, c->why);
+        json_text(j, "why", c->why);
     }
-    putchar('}');
+    json_close(j, '}');
 }
 
-static void curves_json(const plan_answer *a) {
-    fputs(",\"curves\":[", stdout);
+static void curves_json(json_out *j, const plan_answer *a) {
+    json_open(j, "curves", '[');
     for (size_t i = 0; i < a->curves; i++) {
-        printf("%s{\"filter\":\"%s\",\"points\":[", i ? "," : "", a->choices[i].kind->name);
-        for (size_t j = 0; j < PLAN_POINTS; j++) {
-            printf("%s{\"memory\":%.0f", j ? "," : "", a->memories[j]);
-            number("fnr", a->curve[i][j], !isnan(a->curve[i][j]));
-            putchar('}');
+        json_open(j, NULL, '{');
+        json_text(j, "filter", a->choices[i].kind->name);
+        json_open(j, "points", '[');
+        for (size_t k = 0; k < PLAN_POINTS; k++) {
+            json_open(j, NULL, '{');
+            json_print(j, "memory", "%.0f", a->memories[k]);
+            json_number(j, "fnr", a->curve[i][k]);
+            json_close(j, '}');
         }
-        fputs("]}", stdout);
+        json_close(j, ']');
+        json_close(j, '}');
     }
-    putchar(']');
+    json_close(j, ']');
 }
 
 void plan_show_json(const plan_settings *s, const plan_answer *a) {
     char command[LINE];
-    printf("{\"version\":\"%s\",\"fpr\":", weir_version());
-    report_json_number(stdout, a->question.fpr);
-    question_json(s, a);
-    sample_json(a);
-    fputs(",\"choices\":[", stdout);
-    for (size_t i = 0; i < a->count; i++) {
-        if (i) putchar(',');
-        choice_json(&a->choices[i]);
-    }
-    putchar(']');
-    curves_json(a);
+    json_out j = json_begin(stdout);
+    json_open(&j, NULL, '{');
+    json_text(&j, "version", weir_version());
+    json_number(&j, "fpr", a->question.fpr);
+    question_json(&j, s, a);
+    sample_json(&j, a);
+    json_open(&j, "choices", '[');
+    for (size_t i = 0; i < a->count; i++) choice_json(&j, &a->choices[i]);
+    json_close(&j, ']');
+    curves_json(&j, a);
     command_of(command, sizeof command, s, a);
-    printf(",\"recommended\":\"%s\",\"command\":", a->choices[0].kind->name);
-    report_json_string(stdout, command);
-    puts("}");
+    json_text(&j, "recommended", a->choices[0].kind->name);
+    json_text(&j, "command", command);
+    json_close(&j, '}');
+    putchar('\n');
 }
 
 int plan_show_svg(const plan_settings *s, const plan_answer *a) {

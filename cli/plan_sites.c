@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cli.h"
+#include "json.h"
 #include "plan_show.h"
 #include "report.h"
 #include "weir_sites.h"
@@ -65,19 +66,19 @@ static void show_text(const weir_sites_question *q, const weir_sites_choice *acr
     if (best->keys >= 1) show_trial(q, size, rate, spec, best->keys);
 }
 
-static void show_choice(const char *name, const weir_sites_question *q,
+static void show_choice(json_out *j, const char *name, const weir_sites_question *q,
                         const weir_sites_choice *c) {
     char spec[128];
     print_spec(q, c, spec, sizeof spec);
-    printf("\"%s\":{\"best\":%s,\"spec\":", name, c->best ? "true" : "false");
-    report_json_string(stdout, spec);
-    static const char *const names[] = {"keys", "messages", "fpr", "fpr_lost", "fnr_lost"};
-    const double values[] = {c->keys, c->messages, c->fpr, c->fpr_lost, c->fnr_lost};
-    for (size_t i = 0; i < 5; i++) {
-        printf(",\"%s\":", names[i]);
-        report_json_number(stdout, values[i]);
-    }
-    putchar('}');
+    json_open(j, name, '{');
+    json_flag(j, "best", c->best);
+    json_text(j, "spec", spec);
+    json_number(j, "keys", c->keys);
+    json_number(j, "messages", c->messages);
+    json_number(j, "fpr", c->fpr);
+    json_number(j, "fpr_lost", c->fpr_lost);
+    json_number(j, "fnr_lost", c->fnr_lost);
+    json_close(j, '}');
 }
 
 int plan_sites(const plan_settings *s) {
@@ -90,11 +91,14 @@ int plan_sites(const plan_settings *s) {
     weir_error err;
     if (weir_plan_sites(&q, &across, &down, &err) != WEIR_OK) return cli_error("%s", err.message);
     if (s->json) {
-        printf("{\"sites\":%.0f,\"lost\":%.0f,", q.sites, q.lost);
-        show_choice("horizontal", &q, &across);
-        if (down.k) putchar(',');
-        if (down.k) show_choice("vertical", &q, &down);
-        puts("}");
+        json_out j = json_begin(stdout);
+        json_open(&j, NULL, '{');
+        json_print(&j, "sites", "%.0f", q.sites);
+        json_print(&j, "lost", "%.0f", q.lost);
+        show_choice(&j, "horizontal", &q, &across);
+        if (down.k) show_choice(&j, "vertical", &q, &down);
+        json_close(&j, '}');
+        putchar('\n');
     } else {
         show_text(&q, &across, &down);
     }
@@ -104,19 +108,22 @@ int plan_sites(const plan_settings *s) {
 /* --- servers ------------------------------------------------------------------------------- */
 
 static void servers_json(const weir_servers_question *q, const weir_servers_plan *p) {
-    printf("{\"nodes\":%.0f,\"slices\":%.0f,\"slice_memory\":%.0f,\"replicas\":%.0f,"
-           "\"durability\":\"%s\",\"lost\":%.0f",
-           q->nodes, p->slices, p->slice_memory, p->replicas, p->wait ? "wait:1" : "async",
-           p->lost);
-    static const char *const names[] = {"keys",       "passes",    "node_keys",
-                                        "node_bytes", "forgotten", "forgotten_part"};
-    const double values[] = {p->keys,       p->passes,    p->node_keys,
-                             p->node_bytes, p->forgotten, p->forgotten_part};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        printf(",\"%s\":", names[i]);
-        report_json_number(stdout, values[i]);
-    }
-    puts("}");
+    json_out j = json_begin(stdout);
+    json_open(&j, NULL, '{');
+    json_print(&j, "nodes", "%.0f", q->nodes);
+    json_print(&j, "slices", "%.0f", p->slices);
+    json_print(&j, "slice_memory", "%.0f", p->slice_memory);
+    json_print(&j, "replicas", "%.0f", p->replicas);
+    json_text(&j, "durability", p->wait ? "wait:1" : "async");
+    json_print(&j, "lost", "%.0f", p->lost);
+    json_number(&j, "keys", p->keys);
+    json_number(&j, "passes", p->passes);
+    json_number(&j, "node_keys", p->node_keys);
+    json_number(&j, "node_bytes", p->node_bytes);
+    json_number(&j, "forgotten", p->forgotten);
+    json_number(&j, "forgotten_part", p->forgotten_part);
+    json_close(&j, '}');
+    putchar('\n');
 }
 
 static void say_durability(const weir_servers_question *q, const weir_servers_plan *p) {
@@ -181,11 +188,16 @@ int plan_least_sites(const plan_settings *s) {
     if (weir_plan_least_sites(s->fail, fpr, s->fpr_lost, k, &across, &down, &err) != WEIR_OK)
         return cli_error("%s", err.message);
     if (s->json) {
-        printf("{\"lost\":%.0f,\"fpr\":", s->fail);
-        report_json_number(stdout, fpr);
-        fputs(",\"fpr_lost\":", stdout);
-        report_json_number(stdout, s->fpr_lost);
-        printf(",\"sites_horizontal\":%.0f,\"sites_vertical\":%.0f,\"k\":%u}\n", across, down, k);
+        json_out j = json_begin(stdout);
+        json_open(&j, NULL, '{');
+        json_print(&j, "lost", "%.0f", s->fail);
+        json_number(&j, "fpr", fpr);
+        json_number(&j, "fpr_lost", s->fpr_lost);
+        json_print(&j, "sites_horizontal", "%.0f", across);
+        json_print(&j, "sites_vertical", "%.0f", down);
+        json_count(&j, "k", k);
+        json_close(&j, '}');
+        putchar('\n');
         return cli_finish_stdout();
     }
     printf("a rate of %s stays below %s with %.0f lost, if lost sites count as seen, from\n\n",

@@ -141,91 +141,72 @@ void report_text(FILE *out, const run_report *r) {
 /* --- for machines ---------------------------------------------------------------- */
 
 void report_json_string(FILE *out, const char *text) {
-    fputc('"', out);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') fprintf(out, "\\%c", c);
-        else if (c < 0x20) fprintf(out, "\\u%04x", c);
-        else fputc(c, out);
-    }
-    fputc('"', out);
+    json_out j = json_begin(out);
+    json_text(&j, NULL, text);
 }
 
 void report_json_number(FILE *out, double value) {
-    if (isfinite(value)) fprintf(out, "%.9g", value);
-    else fputs("null", out);
+    json_out j = json_begin(out);
+    json_number(&j, NULL, value);
 }
 
-static void json_count(FILE *out, const char *key, uint64_t n) {
-    fprintf(out, "\"%s\":%llu,", key, (unsigned long long)n);
-}
-
-static void json_rate(FILE *out, const char *key, double value) {
-    fprintf(out, "\"%s\":", key);
-    report_json_number(out, value);
-    fputc(',', out);
-}
-
-void report_audit_json(FILE *out, const weir_audit *audit) {
+void report_audit_json(json_out *j, const char *name, const weir_audit *audit) {
     weir_audit_report r;
     weir_audit_get_report(audit, &r);
-    double none = NAN;
-    fputc('{', out);
-    json_count(out, "one_in", r.one_in);
-    json_count(out, "keys", r.keys);
-    json_count(out, "firsts", r.firsts);
-    json_count(out, "repeats", r.repeats);
-    json_count(out, "false_seen", r.false_seen);
-    json_count(out, "false_new", r.false_new);
-    json_rate(out, "confidence", r.confidence);
-    json_rate(out, "fpr", r.firsts ? r.fpr : none);
-    json_rate(out, "fpr_low", r.firsts ? r.fpr_low : none);
-    json_rate(out, "fpr_high", r.firsts ? r.fpr_high : none);
-    json_rate(out, "fnr", r.repeats ? r.fnr : none);
-    json_rate(out, "fnr_low", r.repeats ? r.fnr_low : none);
-    fputs("\"fnr_high\":", out);
-    report_json_number(out, r.repeats ? r.fnr_high : none);
-    fputc('}', out);
+    json_open(j, name, '{');
+    json_count(j, "one_in", r.one_in);
+    json_count(j, "keys", r.keys);
+    json_count(j, "firsts", r.firsts);
+    json_count(j, "repeats", r.repeats);
+    json_count(j, "false_seen", r.false_seen);
+    json_count(j, "false_new", r.false_new);
+    json_number(j, "confidence", r.confidence);
+    json_number(j, "fpr", r.firsts ? r.fpr : NAN);
+    json_number(j, "fpr_low", r.firsts ? r.fpr_low : NAN);
+    json_number(j, "fpr_high", r.firsts ? r.fpr_high : NAN);
+    json_number(j, "fnr", r.repeats ? r.fnr : NAN);
+    json_number(j, "fnr_low", r.repeats ? r.fnr_low : NAN);
+    json_number(j, "fnr_high", r.repeats ? r.fnr_high : NAN);
+    json_close(j, '}');
 }
 
 void report_json(FILE *out, const run_report *r) {
     const run_counts *c = &r->counts;
     weir_filter_info info = facts(r);
+    json_out j = json_begin(out);
     char *spec = r->remote   ? at_spec(r->remote)
                  : r->filter ? report_spec(r->filter)
                              : strdup("exact");
-    fputs("{\"version\":", out);
-    report_json_string(out, weir_version());
-    fputs(",\"filter\":", out);
-    report_json_string(out, spec ? spec : "");
+    json_open(&j, NULL, '{');
+    json_text(&j, "version", weir_version());
+    json_text(&j, "filter", spec ? spec : "");
     free(spec);
-    fputc(',', out);
-    json_count(out, "readings", r->filter ? 1 : r->readings);
-    json_count(out, "records", c->records);
-    json_count(out, "new", c->new_records);
-    json_count(out, "seen", c->seen);
-    json_count(out, "missing", c->missing);
-    json_count(out, "bad", c->bad);
-    json_count(out, "late", c->late);
-    json_count(out, "passed", c->passed);
-    json_count(out, "bytes_in", c->bytes_in);
-    json_count(out, "bytes_out", r->bytes_out);
-    json_rate(out, "seconds", r->seconds);
-    json_rate(out, "records_per_second", r->seconds > 0 ? (double)r->fresh / r->seconds : 0);
-    fprintf(out, "\"resumed\":%s,", r->resumed ? "true" : "false");
+    json_count(&j, "readings", r->filter ? 1 : r->readings);
+    json_count(&j, "records", c->records);
+    json_count(&j, "new", c->new_records);
+    json_count(&j, "seen", c->seen);
+    json_count(&j, "missing", c->missing);
+    json_count(&j, "bad", c->bad);
+    json_count(&j, "late", c->late);
+    json_count(&j, "passed", c->passed);
+    json_count(&j, "bytes_in", c->bytes_in);
+    json_count(&j, "bytes_out", r->bytes_out);
+    json_number(&j, "seconds", r->seconds);
+    json_number(&j, "records_per_second", r->seconds > 0 ? (double)r->fresh / r->seconds : 0);
+    json_flag(&j, "resumed", r->resumed);
     if (!r->remote) {
-        json_count(out, "memory", info.memory);
-        json_rate(out, "fill", info.fill);
-        fprintf(out, "\"overfull\":%s,", info.overfull ? "true" : "false");
+        json_count(&j, "memory", info.memory);
+        json_number(&j, "fill", info.fill);
+        json_flag(&j, "overfull", info.overfull);
     }
-    json_rate(out, "fpr_bound", info.fpr_bound);
-    fprintf(out, "\"fpr_implied\":%s,", info.fpr_implied ? "true" : "false");
-    if (!r->remote) json_rate(out, "fpr_now", info.fpr_now);
-    fputs("\"audit\":", out);
-    if (r->audit) report_audit_json(out, r->audit);
-    else fputs("null", out);
+    json_number(&j, "fpr_bound", info.fpr_bound);
+    json_flag(&j, "fpr_implied", info.fpr_implied);
+    if (!r->remote) json_number(&j, "fpr_now", info.fpr_now);
+    if (r->audit) report_audit_json(&j, "audit", r->audit);
+    else json_null(&j, "audit");
     if (r->remote) at_report_json(out, r->remote, c->bytes_in, r->bytes_out);
-    fputs("}\n", out);
+    json_close(&j, '}');
+    fputc('\n', out);
 }
 
 /* --- for Prometheus ----------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "at.h"
+#include "json.h"
 #include "weir.h"
 #include "weir_sketch.h"
 
@@ -46,7 +47,9 @@ void report_metrics(FILE *out, const run_counts *counts, const weir_filter *filt
 
 /* Pieces that inspect shares. report_audit_line writes one line without its end. */
 void report_audit_line(FILE *out, const weir_audit *audit);
-void report_audit_json(FILE *out, const weir_audit *audit);
+void report_audit_json(json_out *j, const char *name, const weir_audit *audit);
+
+/* Values alone, for at.c, which writes members of the object of report_json() itself. */
 void report_json_string(FILE *out, const char *text);
 void report_json_number(FILE *out, double value);
 

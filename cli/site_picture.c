@@ -65,30 +65,32 @@ void sites_text(const weir_filter *filter) {
     free(p.sites);
 }
 
-void sites_json(const weir_filter *filter) {
+void sites_json(json_out *j, const weir_filter *filter) {
     picture p;
     weir_traffic t;
     if (!ask_sites(filter, &p, &t)) return;
-    fputs(",\"sites\":[", stdout);
+    json_open(j, "sites", '[');
     for (size_t i = 0; i < p.count; i++) {
         weir_site_info s = p.sites[i];
-        printf("%s{\"alive\":%s,\"level\":%zu,\"parent\":", i ? "," : "",
-               s.alive ? "true" : "false", s.level);
-        if (s.parent == SIZE_MAX) fputs("null", stdout);
-        else printf("%zu", s.parent);
-        printf(
-            ",\"asked\":%llu,\"seen\":%llu,\"memory\":%llu,\"fill\":", (unsigned long long)s.asked,
-            (unsigned long long)s.seen, (unsigned long long)s.memory);
-        report_json_number(stdout, s.fill);
-        putchar('}');
+        json_open(j, NULL, '{');
+        json_flag(j, "alive", s.alive);
+        json_count(j, "level", s.level);
+        if (s.parent == SIZE_MAX) json_null(j, "parent");
+        else json_count(j, "parent", s.parent);
+        json_count(j, "asked", s.asked);
+        json_count(j, "seen", s.seen);
+        json_count(j, "memory", s.memory);
+        json_number(j, "fill", s.fill);
+        json_close(j, '}');
     }
-    printf("],\"traffic\":{\"keys\":%llu,\"messages\":%llu,\"bytes\":%llu,\"lost\":%zu,"
-           "\"fairness\":",
-           (unsigned long long)t.keys, (unsigned long long)t.messages, (unsigned long long)t.bytes,
-           t.lost);
-    report_json_number(stdout, t.fairness);
-    fputs(",\"greatest\":", stdout);
-    report_json_number(stdout, t.greatest);
-    putchar('}');
+    json_close(j, ']');
+    json_open(j, "traffic", '{');
+    json_count(j, "keys", t.keys);
+    json_count(j, "messages", t.messages);
+    json_count(j, "bytes", t.bytes);
+    json_count(j, "lost", t.lost);
+    json_number(j, "fairness", t.fairness);
+    json_number(j, "greatest", t.greatest);
+    json_close(j, '}');
     free(p.sites);
 }

@@ -2,12 +2,13 @@
 #ifndef WEIR_SITE_PICTURE_H
 #define WEIR_SITE_PICTURE_H
 
+#include "json.h"
 #include "weir.h"
 
 /* Nothing for a filter in one piece. The text draws slices as a list and a tree
- * as a tree, with the load of each site; the JSON is `,"sites":[...]` and
- * `,"traffic":{...}`. */
+ * as a tree, with the load of each site; the JSON is an array `sites` and
+ * an object `traffic`. */
 void sites_text(const weir_filter *filter);
-void sites_json(const weir_filter *filter);
+void sites_json(json_out *j, const weir_filter *filter);
 
 #endif

@@ -381,4 +381,9 @@ trouble distance-threshold 'pairs: --threshold has no effect with --distance, wh
 trouble outliers-list 'pairs: --list has no effect with --outliers or --distance, which compare records; leave it out' pairs self --outliers 1 --list 2 "${points[@]}" points.csv
 trouble outliers-all 'pairs: --outliers needs a --threshold above 0, or every record is near' pairs self --outliers 1 -s 0 "${points[@]}" points.csv
 
+# bytes that are no UTF-8 make no broken JSON
+printf 'k\xffx,1\nk\xffx,1\n' >bytes.csv
+run pairs self --format csv -c 1,2 -s 2 --list 1 --json -q bytes.csv
+like list-json-bytes '*"text":\["k\\ufffdx,1","k\\ufffdx,1"\]*'
+
 finish

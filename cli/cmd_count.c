@@ -218,10 +218,49 @@ static const opt_entry count_table[] = {
 
 /* --- from words to settings ---------------------------------------------------------- */
 
-/* The words that are understood when all are known. */
+enum {
+    TOP_MOST = 10000000,
+    SAMPLE_MOST = 100000000,
+    GROUPS_MOST = 1000000,
+    GROUPS_STANDARD = 100,
+    EXACT_STANDARD = 256 << 20, /* bytes of --exact */
+    SPAN_LEAST = 1000000        /* ns: the shortest --every and --save-every */
+};
+
+/* What the command line says: settings, and words whose meaning is decided when all are known. */
 typedef struct {
-    bool json, csv, groups;
-} count_words;
+    count_settings s;
+    bool json, csv;
+    uint64_t top, sample, groups; /* 0: not given */
+} request;
+
+#define IN(member) offsetof(request, member)
+
+static const opt_target targets[] = {
+    {C_TOP, KEEP_COUNT, IN(top), 1, TOP_MOST},
+    {C_ABOVE, KEEP_RATE, IN(s.above), 0, 0},
+    {C_DISTINCT, KEEP_FLAG, IN(s.distinct), 0, 0},
+    {C_SELF_JOIN, KEEP_FLAG, IN(s.self_join), 0, 0},
+    {C_JOIN, KEEP_WORD, IN(s.join), 0, 0},
+    {C_SAMPLE, KEEP_COUNT, IN(sample), 1, SAMPLE_MOST},
+    {C_SPECTRUM, KEEP_FLAG, IN(s.spectrum), 0, 0},
+    {C_WHERE, KEEP_WORD, IN(s.where), 0, 0},
+    {C_CHANGES, KEEP_WORD, IN(s.changes), 0, 0},
+    {C_WINDOW, KEEP_WORD, IN(s.window), 0, 0},
+    {C_DECAY, KEEP_WORD, IN(s.decay), 0, 0},
+    {C_GROUP, KEEP_WORD, IN(s.group), 0, 0},
+    {C_GROUPS, KEEP_COUNT, IN(groups), 1, GROUPS_MOST},
+    {C_MEMORY, KEEP_WORD_OF_SIZE, IN(s.memory), 0, 0},
+    {C_ERROR, KEEP_WORD_OF_RATE, IN(s.error), 0, 0},
+    {C_CONFIDENCE, KEEP_WORD_OF_RATE, IN(s.confidence), 0, 0},
+    {C_SEED, KEEP_WORD_OF_SEED, IN(s.seed), 0, 0},
+    {C_EVERY, KEEP_SPAN, IN(s.every), SPAN_LEAST, 0},
+    {C_STATE, KEEP_PATH, IN(s.state), 0, 0},
+    {C_SAVE_EVERY, KEEP_SPAN, IN(s.save_every), SPAN_LEAST, 0},
+    {C_JSON, KEEP_FLAG, IN(json), 0, 0},
+    {C_CSV, KEEP_FLAG, IN(csv), 0, 0},
+    {0},
+};
 
 /* Two integers and a colon, of any size. */
 static bool are_integers(const char *text) {
@@ -283,125 +322,39 @@ static int add_word(const char *flag, const char **list, size_t *count, const ch
     return EXIT_DONE;
 }
 
-static int set_count(const char *flag, const char *value, uint64_t most, size_t *out) {
-    uint64_t number = 0;
-    int code = value_number(flag, value, 1, most, false, &number);
-    *out = (size_t)number;
-    return code;
-}
-
-static int set_question(count_settings *s, int id, const char *value) {
+static int set_option(void *settings, int id, const char *value) {
+    count_settings *s = &((request *)settings)->s;
+    int code;
     switch (id) {
-    case C_TOP:
-        return set_count("--top", value, 10000000, &s->top);
-    case C_ABOVE:
-        return value_rate("--above", value, &s->above);
     case C_QUERY:
     case C_QUERY_FILE:
         if (s->query_count < ASK_MOST) s->query_is_file[s->query_count] = id == C_QUERY_FILE;
         return add_word("--query", s->queries, &s->query_count, value);
-    case C_DISTINCT:
-        s->distinct = true;
-        break;
-    case C_SELF_JOIN:
-        s->self_join = true;
-        break;
-    case C_JOIN:
-        s->join = value;
-        break;
     case C_RANGE:
         if (s->range_count == ASK_MOST) return cli_error("--range can be given at most 64 times");
         return parse_range(value, &s->ranges[s->range_count++]);
     case C_QUANTILES:
         return parse_quantiles(s, value);
-    case C_SAMPLE:
-        return set_count("--sample", value, 100000000, &s->sample);
-    case C_SPECTRUM:
-        s->spectrum = true;
-        break;
-    case C_WHERE:
-        s->where = value;
-        break;
-    case C_CHANGES:
-        s->changes = value;
-        break;
-    default:
-        break;
-    }
-    return EXIT_DONE;
-}
-
-static int set_running(count_settings *s, count_words *w, int id, const char *value) {
-    switch (id) {
-    case C_EXACT:
-        s->exact = true;
-        if (value) return value_number("--exact", value, 1024, 1ull << 50, true, &s->exact_memory);
-        break;
-    case C_EVERY:
-        return value_span("--every", value, 1000000, &s->every);
-    case C_STATE:
-        s->state = value_path(value);
-        break;
-    case C_SAVE_EVERY:
-        return value_span("--save-every", value, 1000000, &s->save_every);
-    case C_JSON:
-        w->json = true;
-        break;
-    case C_CSV:
-        w->csv = true;
-        break;
-    case C_PLOT:
-        s->plot = true;
-        s->plot_file = value;
-        break;
-    default:
-        return set_question(s, id, value);
-    }
-    return EXIT_DONE;
-}
-
-static int set_option(count_settings *s, count_words *w, int id, const char *value) {
-    weir_error err;
-    uint64_t size;
-    double rate;
-    switch (id) {
     case C_WEIGHT:
         s->from.in.number_field = value;
         s->from.in.number_option = "--weight";
-        break;
-    case C_WINDOW:
-        s->window = value;
-        break;
-    case C_DECAY:
-        s->decay = value;
-        break;
-    case C_GROUP:
-        s->group = value;
-        break;
-    case C_GROUPS:
-        w->groups = true;
-        return set_count("--groups", value, 1000000, &s->groups);
+        return EXIT_DONE;
     case C_SKETCH:
         return add_word("--sketch", s->sketches, &s->sketch_count, value);
     case C_ESTIMATOR:
         return set_estimator(s, value);
-    case C_MEMORY:
-        s->memory = value;
-        if (weir_parse_size(value, &size, &err)) return value_bad("--memory", &err);
-        break;
-    case C_ERROR:
-        s->error = value;
-        return value_rate("--error", value, &rate);
-    case C_CONFIDENCE:
-        s->confidence = value;
-        return value_rate("--confidence", value, &rate);
-    case C_SEED:
-        s->seed = value;
-        return value_seed("--seed", value, &size);
+    case C_EXACT:
+        s->exact = true;
+        return value ? value_number("--exact", value, 1024, 1ull << 50, true, &s->exact_memory)
+                     : EXIT_DONE;
+    case C_PLOT:
+        s->plot = true;
+        s->plot_file = value;
+        return EXIT_DONE;
     default:
-        return set_running(s, w, id, value);
+        code = reading_option(&s->from, id, value);
+        return code == EXIT_DONE ? at_option(&s->at, id, value) : code;
     }
-    return EXIT_DONE;
 }
 
 /* --- what needs or excludes what -------------------------------------------------------- */
@@ -452,9 +405,9 @@ static int check_sketches(const count_settings *s) {
     return EXIT_DONE;
 }
 
-static int check_groups(const count_settings *s, const count_words *w) {
+static int check_groups(const count_settings *s, bool limited) {
     bool parts = s->from.in.format != STREAM_FIXED && s->from.in.format != STREAM_LEN32;
-    if (w->groups && !s->group) return cli_error("--groups goes with --group FIELD");
+    if (limited && !s->group) return cli_error("--groups goes with --group FIELD");
     if (!s->group) return EXIT_DONE;
     if (!parts)
         return cli_error("--group goes with --format lines, csv, tsv, json or clf; binary records "
@@ -465,12 +418,17 @@ static int check_groups(const count_settings *s, const count_words *w) {
     return EXIT_DONE;
 }
 
-static int check_output(count_settings *s, const count_words *w) {
+static count_form form_of(const request *r) {
+    return r->json ? FORM_JSON : r->csv ? FORM_CSV : FORM_TEXT;
+}
+
+static int check_output(request *r) {
+    count_settings *s = &r->s;
     if (s->save_every && !s->state && !s->at.url && !s->from.metrics)
         return cli_error("--save-every goes with --state FILE, --at URL or --metrics FILE");
     if (!s->save_every) s->save_every = SAVE_EVERY_STANDARD;
-    if (w->json && w->csv) return cli_error("give --json or --csv, not both");
-    s->form = w->json ? FORM_JSON : w->csv ? FORM_CSV : FORM_TEXT;
+    if (r->json && r->csv) return cli_error("give --json or --csv, not both");
+    s->form = form_of(r);
     if (s->exact && s->state)
         return cli_error("--exact does not go with --state: the exact counts are not saved");
     if (s->plot && s->form != FORM_TEXT && !s->plot_file)
@@ -499,7 +457,8 @@ static int open_at(count_settings *s) {
     return s->at.url ? count_shelf_open(&s->shelf, s->at.url, &s->at) : EXIT_DONE;
 }
 
-static int resolve(count_settings *s, const count_words *w) {
+static int resolve(request *r) {
+    count_settings *s = &r->s;
     int code = check_at(s);
     if (code == EXIT_DONE) code = open_at(s);
     if (code != EXIT_DONE) return code;
@@ -512,53 +471,42 @@ static int resolve(count_settings *s, const count_words *w) {
     }
     if (code == EXIT_DONE) code = check_past(s);
     if (code == EXIT_DONE) code = check_sketches(s);
-    if (code == EXIT_DONE) code = check_groups(s, w);
-    return code == EXIT_DONE ? check_output(s, w) : code;
+    if (code == EXIT_DONE) code = check_groups(s, r->groups);
+    return code == EXIT_DONE ? check_output(r) : code;
 }
 
 /* --changes OLD NEW asks two files and reads nothing. */
-static int resolve_changes(count_settings *s, const count_words *w, int operands, char **argv) {
+static int resolve_changes(request *r, int operands, char **argv) {
+    count_settings *s = &r->s;
     bool others = s->above > 0 || s->query_count || s->self_join || s->join || asks_integers(s) ||
                   s->distinct || s->sample || s->spectrum || s->state || s->at.url || s->window ||
                   s->decay || s->group || s->exact || s->plot || s->every;
     if (operands != 1) return cli_error("--changes takes two state files: --changes OLD NEW");
-    if (others || (w->json && w->csv))
+    if (others || (r->json && r->csv))
         return cli_error("--changes goes with --top, --json or --csv only");
     s->with = argv[0];
-    s->form = w->json ? FORM_JSON : w->csv ? FORM_CSV : FORM_TEXT;
+    s->form = form_of(r);
     return EXIT_DONE;
 }
 
 static int run_count(int argc, char **argv) {
     opt_parser parser;
-    count_words words = {0};
-    count_settings *s = calloc(1, sizeof *s);
-    if (!s) return cli_error("out of memory");
-    s->from = reading_defaults();
-    s->exact_memory = 256u << 20;
-    s->groups = 100;
+    request r = {.s = {.from = reading_defaults(), .exact_memory = EXACT_STANDARD}};
+    count_settings *s = &r.s;
+    int code;
     opt_init(&parser, &cmd_count, argc, argv);
-    int code = EXIT_DONE;
-    for (int id; code == EXIT_DONE && (id = opt_next(&parser)) != OPT_END;) {
-        if (id < 0) {
-            free(s);
-            return id == OPT_WRONG ? EXIT_TROUBLE : opt_show_help(&cmd_count, id);
-        }
-        code = reading_option(&s->from, id, parser.value);
-        if (code == EXIT_DONE) code = at_option(&s->at, id, parser.value);
-        if (code == EXIT_DONE) code = set_option(s, &words, id, parser.value);
+    if (!opt_read(&parser, targets, &r, set_option, &code)) return code;
+    s->top = r.top;
+    s->sample = r.sample;
+    s->groups = r.groups ? r.groups : GROUPS_STANDARD;
+    if (s->changes) {
+        code = resolve_changes(&r, parser.operands, argv);
+        return code == EXIT_DONE ? count_changes(s) : code;
     }
-    if (code == EXIT_DONE && s->changes) {
-        code = resolve_changes(s, &words, parser.operands, argv);
-        if (code == EXIT_DONE) code = count_changes(s);
-        free(s);
-        return code;
-    }
-    if (code == EXIT_DONE) code = resolve(s, &words);
+    code = resolve(&r);
     if (code == EXIT_DONE) code = reading_resolve(&s->from, parser.operands, argv);
     if (code == EXIT_DONE) code = count_run(s);
     count_shelf_close(s->shelf);
-    free(s);
     return code;
 }
 

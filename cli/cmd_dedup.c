@@ -204,13 +204,35 @@ static const opt_entry dedup_table[] = {
 
 /* --- from words to settings ---------------------------------------------------------- */
 
+enum { SPAN_LEAST = 1000000 };    /* ns: the shortest --save-every */
 enum { TABLE_LEAST = 64 * 1024 }; /* bytes of --memory for what needs all of the input */
 
-/* The words as they were given; what they mean is decided when all are known. */
+/* What the command line says: settings, and words whose meaning is decided when all are known. */
 typedef struct {
-    const char *memory, *fpr, *filter, *seed, *lateness, *audit;
-    bool on_late;
-} dedup_words;
+    dedup_settings s;
+    const char *memory, *fpr, *lateness, *on_late;
+} request;
+
+#define IN(member) offsetof(request, member)
+
+static const opt_target targets[] = {
+    {D_EMIT, KEEP_CHOICE, IN(s.emit), 0, 0},
+    {D_STATE, KEEP_PATH, IN(s.state), 0, 0},
+    {D_FROM, KEEP_WORD, IN(s.source), 0, 0},
+    {D_TO, KEEP_WORD, IN(s.sink), 0, 0},
+    {D_UNTIL_END, KEEP_FLAG, IN(s.until_end), 0, 0},
+    {D_SAVE_EVERY, KEEP_SPAN, IN(s.save_every), SPAN_LEAST, 0},
+    {D_RESUME, KEEP_FLAG, IN(s.resume), 0, 0},
+    {D_EXIT_CODE, KEEP_FLAG, IN(s.exit_code), 0, 0},
+    {D_MEMORY, KEEP_WORD_OF_SIZE, IN(memory), 0, 0},
+    {D_FPR, KEEP_WORD_OF_RATE, IN(fpr), 0, 0},
+    {D_FILTER, KEEP_WORD, IN(s.filter), 0, 0},
+    {D_SEED, KEEP_WORD_OF_SEED, IN(s.seed), 0, 0},
+    {D_WINDOW, KEEP_WORD, IN(s.window), 0, 0},
+    {D_LATENESS, KEEP_WORD, IN(lateness), 0, 0},
+    {D_ON_LATE, KEEP_WORD, IN(on_late), 0, 0},
+    {0},
+};
 
 /* "1/64" or "64": a power of two. */
 static int parse_audit(const char *text, uint64_t *one_in) {
@@ -224,122 +246,66 @@ static int parse_audit(const char *text, uint64_t *one_in) {
                      (unsigned long long)below, (unsigned long long)below * 2);
 }
 
-static int set_running(dedup_settings *s, int id, const char *value) {
+static int set_option(void *settings, int id, const char *value) {
+    dedup_settings *s = &((request *)settings)->s;
+    int code;
     switch (id) {
     case D_OUTPUT:
         s->output = strcmp(value, "-") ? value : NULL;
-        break;
-    case D_EMIT:
-        s->emit = (emit_mode)value_choice(EMIT_NAMES, value);
-        break;
+        return EXIT_DONE;
     case D_KEEP:
         s->keep_last = !strcmp(value, "last");
-        break;
+        return EXIT_DONE;
     case D_COMPRESS:
         s->compression = (stream_compression)value_choice("none|gzip|zstd", value);
         s->compression_given = true;
-        break;
-    case D_STATE:
-        s->state = value_path(value);
-        break;
-    case D_FROM:
-        s->source = value;
-        break;
-    case D_TO:
-        s->sink = value;
-        break;
-    case D_UNTIL_END:
-        s->until_end = true;
-        break;
-    case D_SAVE_EVERY:
-        return value_span("--save-every", value, 1000000, &s->save_every);
+        return EXIT_DONE;
     case D_INCOMPLETE:
         s->judge_last = !strcmp(value, "judge");
-        break;
-    case D_RESUME:
-        s->resume = true;
-        break;
+        return EXIT_DONE;
     case D_STATS:
         s->stats = value && !strcmp(value, "json") ? STATS_JSON : STATS_TEXT;
-        break;
-    case D_EXIT_CODE:
-        s->exit_code = true;
-        break;
-    default:
-        break;
-    }
-    return EXIT_DONE;
-}
-
-static int set_option(dedup_settings *s, dedup_words *w, int id, const char *value) {
-    switch (id) {
-    case D_MEMORY:
-        w->memory = value;
-        break;
-    case D_FPR:
-        w->fpr = value;
-        break;
-    case D_FILTER:
-        w->filter = value;
-        break;
-    case D_SEED:
-        w->seed = value;
-        break;
-    case D_WINDOW:
-        s->window = value;
-        break;
-    case D_LATENESS:
-        w->lateness = value;
-        break;
-    case D_ON_LATE:
-        s->on_late =
-            strcmp(value, "judge") ? (stream_action)value_choice("pass|drop", value) : STREAM_JUDGE;
-        w->on_late = true;
-        break;
+        return EXIT_DONE;
     case D_LOSE:
         return site_losses_add(&s->losses, value);
     case D_AUDIT:
         s->audit = true;
-        if (value) return parse_audit(value, &s->audit_one_in);
-        break;
+        return value ? parse_audit(value, &s->audit_one_in) : EXIT_DONE;
     default:
-        return set_running(s, id, value);
+        code = reading_option(&s->from, id, value);
+        return code == EXIT_DONE ? at_option(&s->at, id, value) : code;
     }
-    return EXIT_DONE;
 }
 
 /* --- what needs or excludes what -------------------------------------------------------- */
 
-static int resolve_filter(dedup_settings *s, const dedup_words *w) {
+static int resolve_filter(request *r) {
+    dedup_settings *s = &r->s;
     const spec_addition additions[] = {
-        {"--memory", "memory", w->memory},
-        {"--fpr", "fpr", w->fpr},
-        {"--seed", "seed", w->seed},
-        {"--window", spec_window_option(w->filter ? w->filter : ""), s->window},
+        {"--memory", "memory", r->memory},
+        {"--fpr", "fpr", r->fpr},
+        {"--seed", "seed", s->seed},
+        {"--window", spec_window_option(s->filter ? s->filter : ""), s->window},
     };
-    weir_error err;
-    uint64_t size, seed;
     int64_t span;
     bool is_time;
-    double rate;
     if (s->window && value_window("--window", s->window, 1, &span, &is_time) != EXIT_DONE)
         return EXIT_TROUBLE;
-    if (w->seed && value_seed("--seed", w->seed, &seed) != EXIT_DONE) return EXIT_TROUBLE;
-    if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
-    if (w->fpr && value_rate("--fpr", w->fpr, &rate) != EXIT_DONE) return EXIT_TROUBLE;
-    s->filter = w->filter;
-    s->seed = w->seed;
-    return spec_fold(s->spec, w->filter ? w->filter : weir_filter_kind(0)->name, additions,
+    return spec_fold(s->spec, s->filter ? s->filter : weir_filter_kind(0)->name, additions,
                      sizeof additions / sizeof *additions);
 }
 
 /* Which window there is, the filter says when it is made: what depends on it is decided then. */
-static int resolve_times(dedup_settings *s, const dedup_words *w) {
-    const char *flag = w->lateness ? "--lateness" : w->on_late ? "--on-late" : NULL;
+static int resolve_times(request *r) {
+    const char *flag = r->lateness ? "--lateness" : r->on_late ? "--on-late" : NULL;
+    dedup_settings *s = &r->s;
     s->lateness = -1;
     if (flag && !s->from.in.time_field) return cli_error("%s goes with --time", flag);
-    if (w->lateness) return value_span("--lateness", w->lateness, 0, &s->lateness);
-    return EXIT_DONE;
+    if (r->on_late)
+        s->on_late = strcmp(r->on_late, "judge")
+                         ? (stream_action)value_choice("pass|drop", r->on_late)
+                         : STREAM_JUDGE;
+    return r->lateness ? value_span("--lateness", r->lateness, 0, &s->lateness) : EXIT_DONE;
 }
 
 /* A name that promises a compression gets it, or is refused: plain text under such a name would
@@ -401,15 +367,16 @@ static int check_together(const dedup_settings *s) {
 }
 
 /* What needs all of the input has a table of its own, and no state. */
-static int resolve_choice(dedup_settings *s, const dedup_words *w) {
+static int resolve_choice(request *r) {
+    dedup_settings *s = &r->s;
     const struct {
         const char *flag;
         bool given;
     } others[] = {
-        {"--filter", w->filter},
+        {"--filter", s->filter},
         {"--lose", s->losses.count > 0},
         {"--at", s->at.url},
-        {"--fpr", w->fpr},
+        {"--fpr", r->fpr},
         {"--window", s->window},
         {"--time", s->from.in.time_field},
         {"--state", s->state},
@@ -430,14 +397,15 @@ static int resolve_choice(dedup_settings *s, const dedup_words *w) {
     if (s->emit == EMIT_COUNTS &&
         (s->from.in.format == STREAM_FIXED || s->from.in.format == STREAM_LEN32))
         return cli_error("--emit counts goes with formats of text; binary records have no columns");
-    return value_number("--memory", w->memory ? w->memory : MEMORY_STANDARD, TABLE_LEAST,
+    return value_number("--memory", r->memory ? r->memory : MEMORY_STANDARD, TABLE_LEAST,
                         UINT64_C(1) << 50, true, &s->table_memory);
 }
 
-static int resolve(dedup_settings *s, const dedup_words *w) {
-    int code = resolve_filter(s, w);
-    if (code == EXIT_DONE) code = resolve_choice(s, w);
-    if (code == EXIT_DONE) code = resolve_times(s, w);
+static int resolve(request *r) {
+    dedup_settings *s = &r->s;
+    int code = resolve_filter(r);
+    if (code == EXIT_DONE) code = resolve_choice(r);
+    if (code == EXIT_DONE) code = resolve_times(r);
     if (code == EXIT_DONE) code = check_together(s);
     if (s->audit && s->stats == STATS_NONE) s->stats = STATS_TEXT;
     if (!s->save_every) s->save_every = SAVE_EVERY_STANDARD;
@@ -446,28 +414,19 @@ static int resolve(dedup_settings *s, const dedup_words *w) {
 
 static int run_dedup(int argc, char **argv) {
     opt_parser parser;
-    dedup_words words = {0};
-    dedup_settings s = {
-        .from = reading_defaults(),
-        .audit_one_in = 64,
-    };
+    request r = {.s = {.from = reading_defaults(), .audit_one_in = 64}};
+    dedup_settings *s = &r.s;
+    int code;
     opt_init(&parser, &cmd_dedup, argc, argv);
-    for (int id; (id = opt_next(&parser)) != OPT_END;) {
-        if (id == OPT_WRONG) return EXIT_TROUBLE;
-        if (id < 0) return opt_show_help(&cmd_dedup, id);
-        int code = reading_option(&s.from, id, parser.value);
-        if (code == EXIT_DONE) code = at_option(&s.at, id, parser.value);
-        if (code == EXIT_DONE) code = set_option(&s, &words, id, parser.value);
-        if (code != EXIT_DONE) return code;
-    }
-    int code = resolve(&s, &words);
-    if (code == EXIT_DONE) code = resolve_compression(&s);
-    if (code == EXIT_DONE) code = check_streams(&s, parser.operands);
-    if (code == EXIT_DONE) code = reading_resolve(&s.from, parser.operands, argv);
+    if (!opt_read(&parser, targets, &r, set_option, &code)) return code;
+    code = resolve(&r);
+    if (code == EXIT_DONE) code = resolve_compression(s);
+    if (code == EXIT_DONE) code = check_streams(s, parser.operands);
+    if (code == EXIT_DONE) code = reading_resolve(&s->from, parser.operands, argv);
     if (code != EXIT_DONE) return code;
-    if (s.output)
-        s.output = value_path(s.output); /* the name that was given says how to compress */
-    return dedup_needs_all(&s) ? dedup_choose(&s) : dedup_run(&s);
+    if (s->output)
+        s->output = value_path(s->output); /* the name that was given says how to compress */
+    return dedup_needs_all(s) ? dedup_choose(s) : dedup_run(s);
 }
 
 /* --- the manual ------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ enum {
     COSINE_ANGLES = 16       /* words of signs that they have for it */
 };
 enum { TEXT_SIGNATURES = 5 }; /* signatures of a text, unless --signatures says otherwise */
+enum { OUTLIERS_MOST = 1000000000, LIST_MOST = 1000000 };
 
 enum {
     P_COLUMNS = 1,
@@ -287,114 +288,82 @@ typedef struct {
     const char *columns, *text, *set, *round, *shingle, *values, *group, *threshold, *sample,
         *online, *memory, *repeats, *signatures, *jaccard, *cosine;
     bool is_online;
-    bool given[sizeof pairs_table / sizeof *pairs_table]; /* by place in the table */
 } pairs_words;
 
-static const char **word_of(pairs_words *w, int id) {
-    switch (id) {
-    case P_COLUMNS:
-        return &w->columns;
-    case P_TEXT:
-        return &w->text;
-    case P_SET:
-        return &w->set;
-    case P_ROUND:
-        return &w->round;
-    case P_SHINGLE:
-        return &w->shingle;
-    case P_VALUES:
-        return &w->values;
-    case P_GROUP:
-        return &w->group;
-    case P_THRESHOLD:
-        return &w->threshold;
-    case P_SAMPLE:
-        return &w->sample;
-    case P_MEMORY:
-        return &w->memory;
-    case P_REPEATS:
-        return &w->repeats;
-    case P_SIGNATURES:
-        return &w->signatures;
-    case P_JACCARD:
-        return &w->jaccard;
-    case P_COSINE:
-        return &w->cosine;
-    default:
-        return NULL;
-    }
-}
+/* What the command line says. */
+typedef struct {
+    pairs_settings s;
+    pairs_words w;
+} request;
 
-static int set_option(pairs_settings *s, pairs_words *w, int id, const char *value) {
-    const char **word = word_of(w, id);
-    if (word) *word = value;
-    for (size_t n = 0; pairs_table[n].name; n++) w->given[n] |= pairs_table[n].id == id;
+#define IN(member) offsetof(request, member)
+
+static const opt_target targets[] = {
+    {P_COLUMNS, KEEP_WORD, IN(w.columns), 0, 0},
+    {P_TEXT, KEEP_WORD, IN(w.text), 0, 0},
+    {P_SET, KEEP_WORD, IN(w.set), 0, 0},
+    {P_ROUND, KEEP_WORD, IN(w.round), 0, 0},
+    {P_SHINGLE, KEEP_WORD, IN(w.shingle), 0, 0},
+    {P_VALUES, KEEP_WORD, IN(w.values), 0, 0},
+    {P_GROUP, KEEP_WORD, IN(w.group), 0, 0},
+    {P_THRESHOLD, KEEP_WORD, IN(w.threshold), 0, 0},
+    {P_SAMPLE, KEEP_WORD, IN(w.sample), 0, 0},
+    {P_MEMORY, KEEP_WORD_OF_SIZE, IN(w.memory), 0, 0},
+    {P_REPEATS, KEEP_WORD, IN(w.repeats), 0, 0},
+    {P_SIGNATURES, KEEP_WORD, IN(w.signatures), 0, 0},
+    {P_JACCARD, KEEP_WORD, IN(w.jaccard), 0, 0},
+    {P_COSINE, KEEP_WORD, IN(w.cosine), 0, 0},
+    {P_EXACT, KEEP_FLAG, IN(s.exact), 0, 0},
+    {P_ORDERED, KEEP_FLAG, IN(s.ordered), 0, 0},
+    {P_JSON, KEEP_FLAG, IN(s.json), 0, 0},
+    {P_CSV, KEEP_FLAG, IN(s.csv), 0, 0},
+    {P_ERROR, KEEP_RATE, IN(s.error), 0, 0},
+    {P_CONFIDENCE, KEEP_RATE, IN(s.confidence), 0, 0},
+    {P_OUTLIERS, KEEP_COUNT, IN(s.outliers), 1, OUTLIERS_MOST},
+    {P_LIST, KEEP_COUNT, IN(s.list), 1, LIST_MOST},
+    {P_TMP, KEEP_FOLDER, IN(s.folder), 0, 0},
+    {P_SAVE, KEEP_PATH, IN(s.save), 0, 0},
+    {P_PLOT, KEEP_WORD, IN(s.plot), 0, 0},
+    {0},
+};
+
+static int set_option(void *settings, int id, const char *value) {
+    pairs_settings *s = &((request *)settings)->s;
+    pairs_words *w = &((request *)settings)->w;
+    char *end;
     switch (id) {
     case P_ONLINE:
         w->is_online = true;
         w->online = value;
-        break;
+        return EXIT_DONE;
     case P_SPLIT:
         if (!*value || strlen(value) >= sizeof s->rows.split)
             return cli_error("--split takes from 1 to %zu characters", sizeof s->rows.split - 1);
         snprintf(s->rows.split, sizeof s->rows.split, "%s", value);
         s->split_given = true;
-        break;
-    case P_EXACT:
-        s->exact = true;
-        break;
-    case P_ORDERED:
-        s->ordered = true;
-        break;
-    case P_JSON:
-        s->json = true;
-        break;
-    case P_CSV:
-        s->csv = true;
-        break;
+        return EXIT_DONE;
     case P_METHOD:
         s->sampled = !strcmp(value, "sample");
         w->is_online |= !strcmp(value, "online");
-        break;
-    case P_ERROR:
-        return value_rate("--error", value, &s->error);
-    case P_CONFIDENCE:
-        return value_rate("--confidence", value, &s->confidence);
-    case P_DISTANCE: {
-        char *end;
+        return EXIT_DONE;
+    case P_DISTANCE:
         s->distance = strtod(value, &end);
         if (end == value || *end || !(s->distance > 0) || s->distance > 1e300)
             return cli_error("--distance cannot be '%s'; it is a number above 0", value);
-        break;
-    }
-    case P_OUTLIERS:
-        return value_number("--outliers", value, 1, 1000000000, false, &s->outliers);
+        return EXIT_DONE;
     case P_SEED:
         s->seeded = true;
         return value_seed("--seed", value, &s->seed);
-    case P_LIST:
-        return value_number("--list", value, 1, 1000000, false, &s->list);
-    case P_TMP:
-        s->folder = value;
-        return value_folder("--tmp", value);
-    case P_SAVE:
-        s->save = value_path(value);
-        break;
-    case P_PLOT:
-        s->plot = value;
-        break;
     case READ_MISSING:
-    case READ_BAD: {
-        stream_action what = strcmp(value, "drop") ? STREAM_STOP : STREAM_DROP;
-        if (id == READ_BAD) s->in.on_bad = what;
-        else s->in.on_missing = what;
-        break;
-    }
+        s->in.on_missing = strcmp(value, "drop") ? STREAM_STOP : STREAM_DROP;
+        return EXIT_DONE;
+    case READ_BAD:
+        s->in.on_bad = strcmp(value, "drop") ? STREAM_STOP : STREAM_DROP;
+        return EXIT_DONE;
     default:
         s->formatted |= id == READ_FORMAT;
         return reading_option(&s->in, id, value);
     }
-    return EXIT_DONE;
 }
 
 /* --- what is compared ------------------------------------------------------------------ */
@@ -641,9 +610,6 @@ static unsigned mode_of(const pairs_settings *s, const pairs_words *w) {
 }
 
 static int check_together(const pairs_settings *s, const pairs_words *w) {
-    uint64_t size;
-    weir_error err;
-    if (w->memory && weir_parse_size(w->memory, &size, &err)) return value_bad("--memory", &err);
     if (w->online && !strchr(w->online, '='))
         return cli_error("--online takes width=W,depth=D or error=RATE, such as "
                          "--online=error=1%%, not '%s'",
@@ -684,24 +650,19 @@ static int resolve_question(pairs_settings *s, int operands, char **argv) {
 
 static int run_pairs(int argc, char **argv) {
     opt_parser parser;
-    pairs_words w = {0};
-    pairs_settings s = {.in = reading_defaults()};
-    snprintf(s.rows.split, sizeof s.rows.split, PAIRS_SPLIT);
-    s.in.on_missing = STREAM_DROP;
+    request r = {.s = {.in = reading_defaults(), .rows = {.split = PAIRS_SPLIT}}};
+    pairs_settings *s = &r.s;
+    int code;
+    s->in.on_missing = STREAM_DROP;
     opt_init(&parser, &cmd_pairs, argc, argv);
-    for (int id; (id = opt_next(&parser)) != OPT_END;) {
-        if (id == OPT_WRONG) return EXIT_TROUBLE;
-        if (id < 0) return opt_show_help(&cmd_pairs, id);
-        int code = set_option(&s, &w, id, parser.value);
-        if (code != EXIT_DONE) return code;
-    }
-    int code = resolve_question(&s, parser.operands, argv);
-    if (code == EXIT_DONE) code = check_effects(w.given, mode_of(&s, &w));
-    if (code == EXIT_DONE) code = resolve_fields(&s, &w);
-    if (code == EXIT_DONE) code = resolve_threshold(&s, &w);
-    if (code == EXIT_DONE) code = check_together(&s, &w);
-    if (code == EXIT_DONE) code = resolve_spec(&s, &w);
-    return code == EXIT_DONE ? pairs_run(&s) : code;
+    if (!opt_read(&parser, targets, &r, set_option, &code)) return code;
+    code = resolve_question(s, parser.operands, argv);
+    if (code == EXIT_DONE) code = check_effects(parser.given, mode_of(s, &r.w));
+    if (code == EXIT_DONE) code = resolve_fields(s, &r.w);
+    if (code == EXIT_DONE) code = resolve_threshold(s, &r.w);
+    if (code == EXIT_DONE) code = check_together(s, &r.w);
+    if (code == EXIT_DONE) code = resolve_spec(s, &r.w);
+    return code == EXIT_DONE ? pairs_run(s) : code;
 }
 
 /* --- the manual ------------------------------------------------------------------------- */

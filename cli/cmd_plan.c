@@ -157,52 +157,37 @@ static int set_window(plan_settings *s, const char *value) {
     return value_window("--window", value, 1, &s->question.window, &s->question.window_is_time);
 }
 
-static int set_count(const char *flag, const char *value, double *out) {
-    uint64_t count;
-    int code = value_number(flag, value, 1, COUNT_MOST, false, &count);
-    if (code == EXIT_DONE) *out = (double)count;
-    return code;
-}
+#define IN(member) offsetof(plan_settings, member)
 
-static int set_option(plan_settings *s, int id, const char *value) {
+static const opt_target targets[] = {
+    {PL_FPR, KEEP_RATE, IN(question.fpr), 0, 0},
+    {PL_FNR, KEEP_RATE, IN(fnr), 0, 0},
+    {PL_RECORDS, KEEP_REAL, IN(question.records), 1, COUNT_MOST},
+    {PL_DISTINCT, KEEP_REAL, IN(question.distinct), 1, COUNT_MOST},
+    {PL_SITES, KEEP_REAL, IN(sites), 1, COUNT_MOST},
+    {PL_FAIL, KEEP_REAL, IN(fail), 1, COUNT_MOST},
+    {PL_CHANCE, KEEP_RATE, IN(gone), 0, 0},
+    {PL_FPR_LOST, KEEP_RATE, IN(fpr_lost), 0, 0},
+    {PL_SAMPLE, KEEP_WORD, IN(sample), 0, 0},
+    {PL_PLOT, KEEP_WORD, IN(plot), 0, 0},
+    {PL_JSON, KEEP_FLAG, IN(json), 0, 0},
+    {0},
+};
+
+static int set_option(void *settings, int id, const char *value) {
+    plan_settings *s = settings;
     switch (id) {
     case PL_MEMORY:
         s->memory = value;
         return value_number("--memory", value, 1024, UINT64_C(1) << 50, true, &s->question.memory);
-    case PL_FPR:
-        return value_rate("--fpr", value, &s->question.fpr);
-    case PL_FNR:
-        return value_rate("--fnr", value, &s->fnr);
-    case PL_RECORDS:
-        return set_count("--records", value, &s->question.records);
-    case PL_DISTINCT:
-        return set_count("--distinct", value, &s->question.distinct);
     case PL_WINDOW:
         return set_window(s, value);
     case PL_RATE:
         return set_rate(s, value);
-    case PL_SITES:
-        return set_count("--sites", value, &s->sites);
-    case PL_FAIL:
-        return set_count("--fail", value, &s->fail);
-    case PL_CHANCE:
-        return value_rate("--chance", value, &s->gone);
-    case PL_FPR_LOST:
-        return value_rate("--fpr-lost", value, &s->fpr_lost);
-    case PL_SAMPLE:
-        s->sample = value;
-        break;
-    case PL_PLOT:
-        s->plot = value;
-        break;
-    case PL_JSON:
-        s->json = true;
-        break;
     default:
         keep_words(s, id, value);
         return reading_option(&s->from, id, value);
     }
-    return EXIT_DONE;
 }
 
 /* Which window fits is asked of a stream in which every record is new. */
@@ -479,16 +464,12 @@ static int answer(const plan_settings *s, plan_answer *a) {
 static int run_plan(int argc, char **argv) {
     opt_parser parser;
     plan_settings s = {.from = reading_defaults(), .question = {.fpr = 1e-6}};
+    int code;
     opt_init(&parser, &cmd_plan, argc, argv);
-    for (int id; (id = opt_next(&parser)) != OPT_END;) {
-        if (id == OPT_WRONG) return EXIT_TROUBLE;
-        if (id < 0) return opt_show_help(&cmd_plan, id);
-        int code = set_option(&s, id, parser.value);
-        if (code != EXIT_DONE) return code;
-    }
+    if (!opt_read(&parser, targets, &s, set_option, &code)) return code;
     if (parser.operands)
         return cli_error("'%s' is not an option; a sample is given as --sample FILE", argv[0]);
-    int code = reading_resolve(&s.from, 0, argv);
+    code = reading_resolve(&s.from, 0, argv);
     if (code == EXIT_DONE) code = settle(&s);
     if (code != EXIT_DONE) return code;
     if (s.fpr_lost > 0) return plan_least_sites(&s);

@@ -14,6 +14,7 @@
 
 #include "cli.h"
 #include "manual.h"
+#include "values.h"
 #include "weir.h"
 #include "weir_text.h"
 
@@ -92,16 +93,19 @@ static bool is_path(const opt_entry *o) {
  * says the same twice. */
 static bool may_be_given(opt_parser *parser, const opt_entry *o) {
     const opt_entry *table = parser->command->options;
-    if (o->id < 0 || o->arity == OPT_FLAG || o->arity == OPT_LIST) return true;
+    if (o->id < 0) return true;
     size_t row = (size_t)(o - table);
     assert(row < OPT_ENTRIES_MOST);
-    if (!parser->given[row]) return parser->given[row] = true;
+    bool again = parser->given[row];
+    parser->given[row] = true;
+    if (!again || o->arity == OPT_FLAG || o->arity == OPT_LIST) return true;
     cli_error("--%s is given twice; give it once", o->name);
     return false;
 }
 
 /* An option with its value is complete: check it against the choices. */
 static int deliver(opt_parser *parser, const opt_entry *o, const char *value) {
+    parser->entry = o;
     parser->value = value;
     if (!may_be_given(parser, o)) return OPT_WRONG;
     if (value && !*value && is_path(o)) {
@@ -175,6 +179,71 @@ int opt_next(opt_parser *parser) {
         }
     }
     return OPT_END;
+}
+
+/* --- keeping -------------------------------------------------------------------------- */
+
+/* What is only understood, and kept as it was given. */
+static int check_word(const opt_target *t, const char *flag, const char *text) {
+    uint64_t number;
+    double rate;
+    weir_error err;
+    if (t->kind == KEEP_FOLDER) return value_folder(flag, text);
+    if (t->kind == KEEP_WORD_OF_RATE) return value_rate(flag, text, &rate);
+    if (t->kind == KEEP_WORD_OF_SEED) return value_seed(flag, text, &number);
+    if (t->kind == KEEP_WORD_OF_SIZE && weir_parse_size(text, &number, &err) != WEIR_OK)
+        return value_bad(flag, &err);
+    return EXIT_DONE;
+}
+
+static int keep(const opt_target *t, const opt_entry *entry, const char *text, void *member) {
+    char flag[64];
+    uint64_t number;
+    int code, choice;
+    snprintf(flag, sizeof flag, "--%s", entry->name);
+    switch (t->kind) {
+    case KEEP_FLAG:
+        *(bool *)member = true;
+        return EXIT_DONE;
+    case KEEP_CHOICE:
+        choice = value_choice(entry->choices, text);
+        memcpy(member, &choice, sizeof choice);
+        return EXIT_DONE;
+    case KEEP_RATE:
+        return value_rate(flag, text, member);
+    case KEEP_SPAN:
+        return value_span(flag, text, (int64_t)t->low, member);
+    case KEEP_COUNT:
+        return value_number(flag, text, t->low, t->high, false, member);
+    case KEEP_REAL:
+        code = value_number(flag, text, t->low, t->high, false, &number);
+        if (code == EXIT_DONE) *(double *)member = (double)number;
+        return code;
+    default:
+        *(const char **)member = t->kind == KEEP_PATH ? value_path(text) : text;
+        return check_word(t, flag, text);
+    }
+}
+
+int opt_keep(const opt_parser *parser, const opt_target *targets, void *settings) {
+    for (const opt_target *t = targets; t->id; t++)
+        if (t->id == parser->entry->id)
+            return keep(t, parser->entry, parser->value, (char *)settings + t->offset);
+    return OPT_NOT_KEPT;
+}
+
+bool opt_read(opt_parser *parser, const opt_target *targets, void *settings,
+              int (*other)(void *settings, int id, const char *value), int *code) {
+    for (int id; (id = opt_next(parser)) != OPT_END;) {
+        if (id == OPT_WRONG) *code = EXIT_TROUBLE;
+        else if (id < 0) *code = opt_show_help(parser->command, id);
+        else *code = opt_keep(parser, targets, settings);
+        if (*code == OPT_NOT_KEPT) *code = other(settings, id, parser->value);
+        assert(*code != OPT_NOT_KEPT || id < 0);
+        if (id < 0 || *code != EXIT_DONE) return false;
+    }
+    *code = EXIT_DONE;
+    return true;
 }
 
 int opt_show_help(const opt_command *command, int which) {

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum {
     OPT_FLAG,     /* takes no argument */
@@ -76,8 +77,9 @@ typedef struct {
     const char *cluster;          /* rest of a word of short options, or NULL */
     bool ended;                   /* past "--" */
     int operands;                 /* collected so far */
-    const char *value;            /* of the option just returned, or NULL */
-    bool given[OPT_ENTRIES_MOST]; /* by the row of the table: an option with a value was given */
+    const opt_entry *entry;       /* of the option just returned */
+    const char *value;            /* of it, or NULL */
+    bool given[OPT_ENTRIES_MOST]; /* by the row of the table */
 } opt_parser;
 
 enum {
@@ -91,6 +93,39 @@ enum {
 /* argv[0] is the command's name and is skipped. */
 void opt_init(opt_parser *parser, const opt_command *command, int argc, char **argv);
 int opt_next(opt_parser *parser);
+
+/* Where the value of an option is kept in the settings of its command, if nothing else is wanted of
+ * it. A table of these ends with an id of 0. */
+typedef enum {
+    KEEP_FLAG,         /* bool: it was given */
+    KEEP_WORD,         /* const char *: as given */
+    KEEP_PATH,         /* const char *: value_path() of it */
+    KEEP_FOLDER,       /* const char *: files can be made there */
+    KEEP_CHOICE,       /* an enum: the place among its choices */
+    KEEP_COUNT,        /* uint64_t, low to high */
+    KEEP_REAL,         /* double: a whole number, low to high */
+    KEEP_RATE,         /* double: above 0, below 1 */
+    KEEP_SPAN,         /* int64_t: nanoseconds, at least low */
+    KEEP_WORD_OF_SIZE, /* const char *: as given, and understood as the value it is */
+    KEEP_WORD_OF_RATE,
+    KEEP_WORD_OF_SEED
+} opt_kind;
+typedef struct {
+    int id;
+    opt_kind kind;
+    size_t offset; /* offsetof(settings, member) */
+    uint64_t low, high;
+} opt_target;
+
+enum { OPT_NOT_KEPT = -5 }; /* the option has no target */
+
+/* Keep the option just returned: EXIT_DONE, EXIT_TROUBLE after a message, or OPT_NOT_KEPT. */
+int opt_keep(const opt_parser *parser, const opt_target *targets, void *settings);
+
+/* Read all options: each is kept, or else `other` is called, which returns as opt_keep() does.
+ * False: all is said, help or what was wrong, and *code is the exit code. */
+bool opt_read(opt_parser *parser, const opt_target *targets, void *settings,
+              int (*other)(void *settings, int id, const char *value), int *code);
 
 /* After OPT_HELP, OPT_HELP_ALL and OPT_VERSION: print what was asked for; returns the exit code. */
 int opt_show_help(const opt_command *command, int which);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "engine.h"
 #include "opts.h"
 #include "plan_show.h"
 #include "values.h"
@@ -260,67 +261,54 @@ static int settle(plan_settings *s) {
 
 /* --- the sample ------------------------------------------------------------------------------ */
 
-/* Records without a key, or malformed ones, are left out, or end it. */
-static int observe(const plan_settings *s, weir_profile *profile, const stream_reader *reader,
-                   const stream_batch *batch) {
+typedef struct {
+    engine engine;
+    weir_profile *profile;
+} sampling;
+
+static engine_outcome take_batch(void *context, const stream_batch *batch) {
+    sampling *c = context;
+    const stream_selection *s = &c->engine.selection;
     weir_error err;
-    stream_error what;
-    size_t from = 0;
-    for (size_t i = 0; i <= batch->count; i++) {
-        unsigned status = i < batch->count && batch->status ? batch->status[i] : STREAM_RECORD_OK;
-        if (i < batch->count && status == STREAM_RECORD_OK) continue;
-        weir_batch run = {.count = i - from,
-                          .hashes = batch->hashes + from,
-                          .times = batch->times ? batch->times + from : NULL,
-                          .importances = batch->numbers ? batch->numbers + from : NULL};
-        if (weir_profile_observe(profile, &run, &err)) return cli_error("%s", err.message);
-        from = i + 1;
-        bool fails = (status == STREAM_BAD && s->from.on_bad == STREAM_STOP) ||
-                     (status == STREAM_MISSING && s->from.on_missing == STREAM_STOP);
-        if (!fails) continue;
-        stream_record_error(reader, batch, i, &what);
-        return cli_stream_error(&what);
+    engine_outcome so_far = engine_select(&c->engine, batch);
+    if (so_far != ENGINE_GO_ON) return so_far;
+    weir_batch keys = {
+        .count = s->count, .hashes = s->hashes, .times = s->times, .importances = s->numbers};
+    if (weir_profile_observe(c->profile, &keys, &err) != WEIR_OK) {
+        cli_error("%s", err.message);
+        return ENGINE_TROUBLE;
     }
-    return EXIT_DONE;
+    return engine_refuse(&c->engine, batch);
 }
 
-static int read_all(const plan_settings *s, weir_profile *profile, stream_reader *reader) {
-    const stream_batch *batch;
-    stream_error err;
-    stream_progress at;
-    stream_status status;
-    stream_get_progress(reader, &at);
-    progress_start(s->from.progress, at.raw_total, 0);
-    while ((status = stream_next(reader, -1, &batch, &err)) == STREAM_BATCH) {
-        int code = observe(s, profile, reader, batch);
-        if (code != EXIT_DONE) return code;
-        stream_get_progress(reader, &at);
-        progress_update(at.records, PROGRESS_NO_REPEATS, at.raw_bytes);
-    }
-    progress_clear();
-    return status == STREAM_FAILED ? cli_stream_error(&err) : EXIT_DONE;
+static void count_records(void *context, uint64_t *records, uint64_t *seen) {
+    stream_progress p;
+    stream_get_progress(((const sampling *)context)->engine.reader, &p);
+    *records = p.records;
+    *seen = PROGRESS_NO_REPEATS;
 }
 
 static int read_sample(const plan_settings *s, weir_profile **profile) {
+    static const engine_consumer consumer = {.take = take_batch, .count = count_records};
     stream_options in = s->from.in;
-    stream_reader *reader;
-    stream_error what;
     weir_error err;
     weir_filter *hasher;
-    if (weir_filter_new(&hasher, "recent:memory=1K,seed=1", &err))
+    sampling c = {0};
+    if (weir_profile_new(profile, PROFILE_BYTES, &s->question, &err) != WEIR_OK ||
+        weir_filter_new(&hasher, "recent:memory=1K,seed=1", &err) != WEIR_OK)
         return cli_error("%s", err.message);
     in.filter = hasher;
-    int code = EXIT_DONE;
-    if (weir_profile_new(profile, PROFILE_BYTES, &s->question, &err))
-        code = cli_error("%s", err.message);
-    else if (stream_open(&reader, &in, &s->sample, 1, &what) != STREAM_OK)
-        code = cli_stream_error(&what);
-    else {
-        code = read_all(s, *profile, reader);
-        stream_close(reader);
+    c.profile = *profile;
+    engine_init(&c.engine, &consumer, &c, &s->from);
+    engine_outcome how = ENGINE_TROUBLE;
+    if (engine_open(&c.engine, &in, &s->sample, 1) == EXIT_DONE) {
+        engine_start(&c.engine);
+        how = engine_run(&c.engine);
+        progress_clear();
     }
+    engine_release(&c.engine);
     weir_filter_free(hasher);
-    return code;
+    return how == ENGINE_ALL_READ ? EXIT_DONE : EXIT_TROUBLE;
 }
 
 /* The sample knows its own keys: --distinct can only say something of what follows. */

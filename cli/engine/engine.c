@@ -1,4 +1,4 @@
-/* engine.c - the loop that dedup, count and pairs share.
+/* engine.c - the loop that dedup, count, pairs and plan share.
  *
  * Output and state agree at all times. A save first commits the output (on the disk, under
  * its own name), then the consumer writes the state with the note of how far both have come; a

@@ -1,4 +1,4 @@
-/* engine.h - the loop that dedup, count and pairs share.
+/* engine.h - the loop that dedup, count, pairs and plan share.
  *
  * The engine reads batches, chooses the records that can be used, hands them to a consumer,
  * and between batches saves the state, writes metrics, shows progress and asks for running

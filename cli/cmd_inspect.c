@@ -12,6 +12,7 @@
 #include "at.h"
 #include "cli.h"
 #include "count_shelf.h"
+#include "note_lines.h"
 #include "opts.h"
 #include "report.h"
 #include "site_picture.h"
@@ -32,50 +33,35 @@ static const opt_entry inspect_table[] = {
 
 /* --- notes ----------------------------------------------------------------------- */
 
-/* Step through a note of name=value lines; false at the end or where it is not one. */
-static bool next_line(const char **at, const char *end, const char **name, int *name_length,
-                      const char **value, int *value_length) {
-    if (*at >= end) return false;
-    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    const char *equals = stop ? memchr(*at, '=', (size_t)(stop - *at)) : NULL;
-    if (!equals) return false;
-    *name = *at;
-    *name_length = (int)(equals - *at);
-    *value = equals + 1;
-    *value_length = (int)(stop - equals - 1);
-    *at = stop + 1;
-    return true;
-}
-
 static bool is_text(const char *note, size_t length) {
-    const char *at = note, *end = note + length, *name, *value;
-    int n, v;
-    if (memchr(note, 0, length)) return false;
-    while (next_line(&at, end, &name, &n, &value, &v)) {
-    }
-    return length && at == end;
+    const char *at = note, *end = note + length;
+    note_line line;
+    for (const char *next; (next = note_next(at, end, &line)) && line.value;) at = next;
+    return length && at == end && !memchr(note, 0, length);
 }
 
 static void note_text(const char *note, size_t length) {
-    const char *at = note, *end = note + length, *name, *value;
-    int n, v;
+    const char *end = note + length;
+    note_line line;
     if (!is_text(note, length)) {
         printf("  %zu bytes\n", length);
         return;
     }
-    while (next_line(&at, end, &name, &n, &value, &v))
-        if (v) printf("  %-15.*s %.*s\n", n, name, v, value);
+    for (const char *at = note; (at = note_next(at, end, &line));)
+        if (line.value_length)
+            printf("  %-15.*s %.*s\n", (int)line.name_length, line.name, (int)line.value_length,
+                   line.value);
 }
 
 static void note_json(json_out *j, const char *note, size_t length) {
-    const char *at = note, *end = note + length, *name, *value;
-    int n, v;
+    const char *end = note + length;
+    note_line line;
     if (!is_text(note, length)) return;
     json_open(j, "values", '{');
-    while (next_line(&at, end, &name, &n, &value, &v)) {
-        char *copy = strndup(name, (size_t)n);
-        json_bytes(j, copy ? copy : "", value, (size_t)v);
-        free(copy);
+    for (const char *at = note; (at = note_next(at, end, &line));) {
+        char *name = strndup(line.name, line.name_length);
+        json_bytes(j, name ? name : "", line.value, line.value_length);
+        free(name);
     }
     json_close(j, '}');
 }

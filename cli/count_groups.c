@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "count.h"
 #include "group_note.h"
+#include "note_lines.h"
 
 struct count_groups {
     const count_settings *settings;
@@ -214,10 +215,10 @@ char *count_groups_note(const count_groups *g, size_t *length) {
     char *text = NULL, label[GROUP_LABEL];
     FILE *out = open_memstream(&text, length);
     if (!out) return NULL;
-    group_note_put(out, GROUP_FIELD, g->settings->group, strlen(g->settings->group));
+    note_put(out, GROUP_FIELD, g->settings->group, strlen(g->settings->group));
     for (size_t i = 0; i < g->count; i++) {
         const count_group *one = &g->all[i];
-        group_note_put(out, label_of(one, label), one->name ? one->name : "", one->length);
+        note_put(out, label_of(one, label), one->name ? one->name : "", one->length);
     }
     if (!fclose(out)) return text;
     free(text);

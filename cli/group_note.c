@@ -4,61 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "note_lines.h"
+
 void group_label(char label[GROUP_LABEL], uint64_t hash) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     for (int i = 0; i < GROUP_LABEL - 1; i++, hash /= 52) label[i] = letters[hash % 52];
     label[GROUP_LABEL - 1] = 0;
 }
 
-void group_note_put(FILE *out, const char *name, const char *value, size_t length) {
-    fprintf(out, "%s=", name);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)value[i];
-        if (c < 32 || c == 127 || c == '%') fprintf(out, "%%%02X", c);
-        else fputc(c, out);
-    }
-    fputc('\n', out);
-}
-
-static bool unescape(const char *from, const char *end, char *to, size_t *length) {
-    *length = 0;
-    for (; from < end; from++) {
-        char digits[3] = {0}, *stop;
-        if (*from != '%') {
-            to[(*length)++] = *from;
-            continue;
-        }
-        if (end - from < 3) return false;
-        memcpy(digits, from + 1, 2);
-        to[(*length)++] = (char)strtoul(digits, &stop, 16);
-        if (stop != digits + 2) return false;
-        from += 2;
-    }
-    return true;
-}
-
 bool group_note_next(const char **at, const char *end, char name[GROUP_LABEL], char **value,
                      size_t *length) {
-    const char *stop = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
-    const char *equals = stop ? memchr(*at, '=', (size_t)(stop - *at)) : NULL;
+    note_line line;
+    const char *next = note_next(*at, end, &line);
     *value = NULL;
-    if (!equals || equals - *at >= GROUP_LABEL) return false;
-    memcpy(name, *at, (size_t)(equals - *at));
-    name[equals - *at] = 0;
-    *value = malloc((size_t)(stop - equals));
-    if (!*value || !unescape(equals + 1, stop, *value, length)) {
+    if (!next || !line.value || line.name_length >= GROUP_LABEL) return false;
+    memcpy(name, line.name, line.name_length);
+    name[line.name_length] = 0;
+    *value = malloc(line.value_length + 1);
+    if (!*value || !note_value(&line, *value, line.value_length + 1, length)) {
         free(*value);
         *value = NULL;
         return false;
     }
-    *at = stop + 1;
+    *at = next;
     return true;
 }
 
 /* The length of the first line, its end included; 0 if there is none. */
 static size_t line_length(const char *text, size_t length) {
-    const char *stop = length ? memchr(text, '\n', length) : NULL;
-    return stop ? (size_t)(stop - text) + 1 : 0;
+    note_line line;
+    const char *next = note_next(text, text + length, &line);
+    return next ? (size_t)(next - text) : 0;
 }
 
 static bool has_line(const char *text, size_t length, const char *line, size_t n) {

@@ -7,8 +7,7 @@
  *     group=user
  *     AbQzmfKdaEfa=ann
  *
- * Bytes below 32, 127 and '%' are written %XX. Empty sketches, under full names, go
- * with them: what new groups begin with.
+ * Empty sketches, under full names, go with them: what new groups begin with.
  */
 #ifndef WEIR_GROUP_NOTE_H
 #define WEIR_GROUP_NOTE_H
@@ -16,7 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define GROUP_NOTE "groups"
 #define GROUP_FIELD "group" /* the name of the line with the field */
@@ -24,9 +22,6 @@
 enum { GROUP_LABEL = 13 };
 
 void group_label(char label[GROUP_LABEL], uint64_t hash);
-
-/* A line of the note. */
-void group_note_put(FILE *out, const char *name, const char *value, size_t length);
 
 /* The next line, its value unescaped in memory that the caller frees; false at the end
  * (*at is then end) or where it is not understood. */

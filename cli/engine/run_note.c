@@ -1,7 +1,6 @@
 /* run_note.c - how far a run has come, kept beside the filter in the state file.
  *
- * The note is text, a `name=value` a line, so that `weir inspect` can show it
- * and a person can read it. Bytes below 32, 127 and '%' are written %XX.
+ * The note is text (note_lines.h).
  *
  * It holds three kinds of things: options that decide what a key is (a filter
  * that knows keys by their user column is of no use to a run that looks at
@@ -12,13 +11,13 @@
  */
 #include "run_note.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "note_lines.h"
 
 enum { NOTE_VERSION = 2, VALUE_MOST = 4096 };
 
@@ -81,18 +80,8 @@ static size_t list_options(const dedup_settings *s, noted_option list[NOTED]) {
 
 /* --- writing -------------------------------------------------------------------------- */
 
-static void put_escaped(FILE *out, const char *text) {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 32 || c == 127 || c == '%') fprintf(out, "%%%02X", c);
-        else fputc(c, out);
-    }
-}
-
 static void put_text(FILE *out, const char *name, const char *value) {
-    fprintf(out, "%s=", name);
-    put_escaped(out, value);
-    fputc('\n', out);
+    note_put(out, name, value, strlen(value));
 }
 
 static void put_number(FILE *out, const char *name, uint64_t value) {
@@ -126,15 +115,17 @@ static void put_point(FILE *out, const run_point *point) {
 /* For each file: size, device, inode, hashes, its path; bytes and records done and how it ended;
  * its name in the list if it was renamed. */
 static void put_file(FILE *out, size_t i, const run_file *f) {
-    fprintf(out, "file.%zu=%" PRIu64 " %" PRIx64 ":%" PRIu64 " %016" PRIx64 " %016" PRIx64 " ", i,
-            f->size, f->device, f->inode, f->head, f->tail);
-    put_escaped(out, f->path);
-    fprintf(out, "\ndone.%zu=%" PRIu64 " %" PRIu64 " %s%s\n", i, f->offset, f->record,
+    char name[32], value[2 * VALUE_MOST];
+    snprintf(name, sizeof name, "file.%zu", i);
+    snprintf(value, sizeof value,
+             "%" PRIu64 " %" PRIx64 ":%" PRIu64 " %016" PRIx64 " %016" PRIx64 " %s", f->size,
+             f->device, f->inode, f->head, f->tail, f->path);
+    put_text(out, name, value);
+    fprintf(out, "done.%zu=%" PRIu64 " %" PRIu64 " %s%s\n", i, f->offset, f->record,
             f->ended ? "ended" : "begun", f->open_end ? " open" : "");
     if (!f->name) return;
-    fprintf(out, "name.%zu=", i);
-    put_escaped(out, f->name);
-    fputc('\n', out);
+    snprintf(name, sizeof name, "name.%zu", i);
+    put_text(out, name, f->name);
 }
 
 char *run_note_write(const dedup_settings *settings, const run_files *files, const run_point *point,
@@ -190,29 +181,10 @@ typedef struct {
     const char *text, *end;
 } note_text;
 
-/* The value of a name, unescaped; false if there is none. */
 static bool get_text(const note_text *note, const char *name, char *value, size_t size) {
-    size_t length = strlen(name);
-    for (const char *at = note->text; at < note->end;) {
-        const char *stop = memchr(at, '\n', (size_t)(note->end - at));
-        if (!stop) return false;
-        if ((size_t)(stop - at) > length && !memcmp(at, name, length) && at[length] == '=') {
-            size_t used = 0;
-            for (at += length + 1; at < stop && used + 1 < size; at++) {
-                unsigned code;
-                if (*at == '%' && stop - at > 2 && sscanf(at + 1, "%2X", &code) == 1) {
-                    value[used++] = (char)code;
-                    at += 2;
-                } else {
-                    value[used++] = *at;
-                }
-            }
-            value[used] = 0;
-            return at == stop;
-        }
-        at = stop + 1;
-    }
-    return false;
+    note_line line;
+    return note_find(note->text, (size_t)(note->end - note->text), name, &line) &&
+           note_value(&line, value, size, NULL);
 }
 
 static uint64_t get_number(const note_text *note, const char *name) {
@@ -433,9 +405,11 @@ void run_note_add_counts(const char *text, size_t length, run_counts *counts) {
 #undef ADD
 }
 
-static bool is_counter(const char *line, size_t length) {
-#define MATCH(name)                                                                                \
-    if (length > sizeof #name - 1 && !memcmp(line, #name "=", sizeof #name)) return true;
+static bool is_counter(const note_line *line) {
+#define MATCH(counter)                                                                             \
+    if (line->name_length == sizeof #counter - 1 &&                                                \
+        !memcmp(line->name, #counter, sizeof #counter - 1))                                        \
+        return true;
     COUNTERS(MATCH)
 #undef MATCH
     return false;
@@ -446,11 +420,9 @@ char *run_note_joined(const char *text, size_t length, const run_counts *counts,
     char *joined = NULL;
     FILE *out = open_memstream(&joined, new_length);
     if (!out) return NULL;
-    for (const char *at = text, *stop; at < text + length; at = stop + 1) {
-        stop = memchr(at, '\n', (size_t)(text + length - at));
-        if (!stop) break;
-        if (!is_counter(at, (size_t)(stop - at))) fwrite(at, 1, (size_t)(stop - at) + 1, out);
-    }
+    note_line line;
+    for (const char *at = text, *next; (next = note_next(at, text + length, &line)); at = next)
+        if (!is_counter(&line)) fwrite(at, 1, (size_t)(next - at), out);
     put_counts(out, counts);
     if (!fclose(out)) return joined;
     free(joined);

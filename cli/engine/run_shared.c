@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "note_lines.h"
 #include "stopping.h"
 
 #ifdef HAVE_REMOTE
@@ -98,17 +99,17 @@ static void release_note(left_note *n) {
 }
 
 static bool is_value(const left_note *n, const char *name, const char *wanted) {
-    size_t size;
-    const char *value = run_streams_line(n->bytes, n->length, name, &size);
-    return value && size == strlen(wanted) && !memcmp(value, wanted, size);
+    note_line line;
+    return note_find(n->bytes, n->length, name, &line) && line.value_length == strlen(wanted) &&
+           !memcmp(line.value, wanted, line.value_length);
 }
 
 static bool take_word(const left_note *n, const char *name, char word[RUN_STREAMS_ID]) {
-    size_t size;
-    const char *value = run_streams_line(n->bytes, n->length, name, &size);
-    if (!value || size != RUN_STREAMS_ID - 1) return false;
-    memcpy(word, value, size);
-    word[size] = 0;
+    note_line line;
+    if (!note_find(n->bytes, n->length, name, &line) || line.value_length != RUN_STREAMS_ID - 1)
+        return false;
+    memcpy(word, line.value, line.value_length);
+    word[line.value_length] = 0;
     return true;
 }
 
@@ -124,11 +125,11 @@ static bool take_id(const char **at, broker_id *id) {
 }
 
 static bool take_messages(left_note *n) {
-    size_t size, room = 0;
+    size_t room = 0;
+    note_line line;
     const stream_array arrays[] = {{&n->messages, sizeof *n->messages}};
-    const char *at = run_streams_line(n->bytes, n->length, "messages", &size);
-    if (!at) return false;
-    for (const char *end = at + size; at < end; at += *at == ',') {
+    if (!note_find(n->bytes, n->length, "messages", &line)) return false;
+    for (const char *at = line.value, *end = at + line.value_length; at < end; at += *at == ',') {
         if (!stream_make_room(&room, n->message_count + 1, arrays, 1)) return false;
         if (!take_id(&at, &n->messages[n->message_count++])) return false;
         if (at < end && *at != ',') return false;
@@ -153,15 +154,16 @@ static bool split_note(left_note *n, size_t length) {
 /* Takes the bytes over. */
 static int read_note(const run_shared *s, left_note *n, void *bytes, size_t length,
                      const char *name) {
-    size_t size;
+    note_line line;
     *n = (left_note){.bytes = bytes};
     if (!split_note(n, length) || !take_word(n, "id", n->id) || !take_word(n, "token", n->token) ||
         !take_messages(n))
         return cli_error("the note '%s' on the servers is not one of this version of weir", name);
     n->same_from = is_value(n, "from", s->from);
     n->same_to = is_value(n, "to", s->to);
-    const char *position = run_streams_line(n->bytes, n->length, "position", &size);
-    if (position && !(n->position = strndup(position, size))) return no_memory();
+    if (note_find(n->bytes, n->length, "position", &line) &&
+        !(n->position = strndup(line.value, line.value_length)))
+        return no_memory();
     return EXIT_DONE;
 }
 
@@ -225,10 +227,10 @@ static int put_note(run_shared *s, const broker_id *ids, size_t count, const voi
 /* --- what was left open -------------------------------------------------------------------- */
 
 static bool take_doubts(run_shared *s, const left_note *n) {
-    size_t size;
     broker_id id;
-    const char *at = run_streams_line(n->bytes, n->length, "doubts", &size);
-    for (const char *end = at ? at + size : NULL; at && at < end; at += *at == ',') {
+    note_line line;
+    if (!note_find(n->bytes, n->length, "doubts", &line)) return true;
+    for (const char *at = line.value, *end = at + line.value_length; at < end; at += *at == ',') {
         if (!take_id(&at, &id) || *at != ':' || !strchr(letters, at[1])) return false;
         if (!add_doubt(s, id, (doubt_verdict)(strchr(letters, at[1]) - letters))) return false;
         at += 2;
@@ -287,10 +289,11 @@ static int settle_doubts(run_shared *s, const left_note *n, broker_sink *sink) {
 static bool is_in_question(const left_note *n, const run_streams *streams) {
     broker_ids theirs = {0};
     bool found = false;
-    size_t size;
     broker_id id;
-    const char *at = run_streams_line(n->bytes, n->length, "doubts", &size);
-    for (const char *end = at ? at + size : NULL; at && at < end; at += *at == ',')
+    note_line line;
+    bool any = note_find(n->bytes, n->length, "doubts", &line);
+    const char *end = any ? line.value + line.value_length : NULL;
+    for (const char *at = any ? line.value : NULL; at < end; at += *at == ',')
         if (!take_id(&at, &id) || !broker_ids_add(&theirs, id)) break;
         else at += 2;
     for (size_t i = 0; i < n->message_count; i++) broker_ids_add(&theirs, n->messages[i]);

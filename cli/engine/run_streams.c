@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "metrics.h"
+#include "note_lines.h"
 
 #define FLUSH_EVERY INT64_C(1000000000) /* ns between flushes of a journal while busy */
 
@@ -37,38 +38,23 @@ char *run_streams_name(const broker_url *url) {
     return name;
 }
 
-/* The line of a note that begins with a name and "=": its value, which is not terminated. */
-const char *run_streams_line(const char *note, size_t length, const char *name, size_t *size) {
-    size_t n = strlen(name);
-    for (const char *at = note, *end = note + length; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) return NULL;
-        if ((size_t)(stop - at) > n && !memcmp(at, name, n) && at[n] == '=') {
-            *size = (size_t)(stop - at) - n - 1;
-            return at + n + 1;
-        }
-        at = stop + 1;
-    }
-    return NULL;
-}
-
-static bool is_line(const char *note, size_t length, const char *name, const char *value) {
-    size_t size;
-    const char *line = run_streams_line(note, length, name, &size);
-    return line && value && size == strlen(value) && !memcmp(line, value, size);
+static bool is_value(const char *note, size_t length, const char *name, const char *value) {
+    note_line line;
+    return value && note_find(note, length, name, &line) && line.value_length == strlen(value) &&
+           !memcmp(line.value, value, line.value_length);
 }
 
 int run_streams_use_note(run_streams *s, const char *note, size_t length) {
-    size_t size;
+    note_line line;
     char *from = run_streams_name(&s->from), *to = run_streams_name(&s->to);
-    const char *id = run_streams_line(note, length, "id", &size);
     int code = EXIT_DONE;
-    if (id && size == RUN_STREAMS_ID - 1) memcpy(s->id, id, size);
-    const char *position = run_streams_line(note, length, "position", &size);
-    if (position && is_line(note, length, "to", to)) s->position = strndup(position, size);
-    const char *done = run_streams_line(note, length, "done", &size);
-    if (done && s->settings->source && is_line(note, length, "from", from) &&
-        !broker_ids_read(&s->done, done, size))
+    if (note_find(note, length, "id", &line) && line.value_length == RUN_STREAMS_ID - 1)
+        memcpy(s->id, line.value, line.value_length);
+    if (note_find(note, length, "position", &line) && is_value(note, length, "to", to))
+        s->position = strndup(line.value, line.value_length);
+    if (note_find(note, length, "done", &line) && s->settings->source &&
+        is_value(note, length, "from", from) &&
+        !broker_ids_read(&s->done, line.value, line.value_length))
         code = cli_error("the state file '%s' has a list of messages that is not understood",
                          s->settings->state);
     if (!from || !to) code = cli_error("out of memory");

@@ -50,10 +50,6 @@ char *run_streams_write_note(run_streams *s, size_t *length, stream_error *err);
  * NULL: out of memory. */
 char *run_streams_name(const broker_url *url);
 
-/* The line of a note that begins with a name and "=": its value, which is not terminated; or
- * NULL. */
-const char *run_streams_line(const char *note, size_t length, const char *name, size_t *size);
-
 /* Open the sink once more, by the name of another run; "": of none. */
 stream_status run_streams_open_as(const run_streams *s, const char *id, broker_sink **sink,
                                   stream_error *err);

@@ -13,7 +13,7 @@
 
 #include "cli.h"
 #include "count.h"
-#include "json.h"
+#include "json_out.h"
 #include "plain_text.h"
 #include "plot.h"
 #include "values.h"

@@ -14,7 +14,7 @@
 
 #include "cli.h"
 #include "count.h"
-#include "json.h"
+#include "json_out.h"
 #include "plain_text.h"
 
 typedef struct {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "json.h"
+#include "json_out.h"
 #include "pairs_command.h"
 #include "plain_text.h"
 #include "plot.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "json.h"
+#include "json_out.h"
 #include "plot.h"
 
 enum { WIDTH = 76, HEIGHT = 17, LINE = 4096 };

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "json.h"
+#include "json_out.h"
 #include "plan_show.h"
 #include "report.h"
 #include "weir_sites.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "at.h"
-#include "json.h"
+#include "json_out.h"
 #include "weir.h"
 #include "weir_sketch.h"
 

@@ -2,7 +2,7 @@
 #ifndef WEIR_SITE_PICTURE_H
 #define WEIR_SITE_PICTURE_H
 
-#include "json.h"
+#include "json_out.h"
 #include "weir.h"
 
 /* Nothing for a filter in one piece. The text draws slices as a list and a tree

@@ -31,8 +31,8 @@ typedef struct {
     void (*image)(const void *object, weir__image *image);
 
     /* After words and cells were filled in: find anything in them that could
-     * make a later call go wrong. */
-    weir_status (*check)(const void *object, weir_error *err);
+     * make a later call go wrong. Where nothing could, what was derived from them is made. */
+    weir_status (*check)(void *object, weir_error *err);
     void (*free)(void *object);
 
     /* Optional, for objects that keep elsewhere what belongs into their cells: `bytes` is a

@@ -330,7 +330,7 @@ weir_status weir__filter_check(const weir_filter *filter, weir_error *err) {
     return filter->class->check ? filter->class->check(filter, err) : WEIR_OK;
 }
 
-static weir_status check_any(const void *filter, weir_error *err) {
+static weir_status check_any(void *filter, weir_error *err) {
     return weir__filter_check(filter, err);
 }
 

@@ -593,7 +593,7 @@ static weir_status family_fit(void *object, weir_error *err) {
     return weir__store_image_room(p->store, weir__stream_lengths(p), err);
 }
 
-static weir_status family_check(const void *object, weir_error *err) {
+static weir_status family_check(void *object, weir_error *err) {
     const weir_pairs *p = object;
     if (p->words[0] > p->witness_room || p->words[0] > p->records)
         return weir__fail(err, WEIR_ERR_CORRUPT, -1, "a summary holds more witnesses than records");

@@ -494,15 +494,15 @@ static void image_of_any(const void *object, weir__image *image) {
     };
 }
 
-weir_status weir__sketch_check(const weir_sketch *s, weir_error *err) {
+weir_status weir__sketch_check(weir_sketch *s, weir_error *err) {
     if (!isfinite(weir__total(s)))
         return weir__fail(err, WEIR_ERR_CORRUPT, -1, "the total of the sketch is no number");
     weir_status status = s->class->check ? s->class->check(s, err) : WEIR_OK;
-    if (status == WEIR_OK && s->class->bind) s->class->bind((weir_sketch *)(uintptr_t)s);
+    if (status == WEIR_OK && s->class->bind) s->class->bind(s);
     return status;
 }
 
-static weir_status check_any(const void *s, weir_error *err) { return weir__sketch_check(s, err); }
+static weir_status check_any(void *s, weir_error *err) { return weir__sketch_check(s, err); }
 
 static void free_any(void *s) { weir_sketch_free(s); }
 

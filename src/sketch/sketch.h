@@ -160,7 +160,7 @@ static inline double weir__weight(const weir_updates *u, size_t i) {
 /* Make a sketch whose cells will be lent to it: it has none yet and is not started. */
 weir_status weir__sketch_make(weir_sketch **out, const char *spec, const weir_allocator *allocator,
                               weir_error *err);
-weir_status weir__sketch_check(const weir_sketch *sketch, weir_error *err);
+weir_status weir__sketch_check(weir_sketch *sketch, weir_error *err);
 
 /* The sketches; ends with NULL. */
 extern const weir__sketch_class *const weir__sketch_classes[];

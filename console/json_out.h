@@ -1,4 +1,4 @@
-/* json.h - JSON on its way out: names, commas and quotes.
+/* json_out.h - JSON on its way out: names, commas and quotes.
  *
  * Each call writes one member of the object that is open, or with the name NULL one element of the
  * array:
@@ -11,8 +11,8 @@
  *     json_close(&j, ']');
  *     json_close(&j, '}');            {"records":3,"keys":["a"]}
  */
-#ifndef WEIR_JSON_H
-#define WEIR_JSON_H
+#ifndef WEIR_JSON_OUT_H
+#define WEIR_JSON_OUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* json.c - JSON on its way out: names, commas and quotes. */
-#include "json.h"
+/* json_out.c - JSON on its way out: names, commas and quotes. */
+#include "json_out.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -24,6 +24,7 @@
  */
 #include "filter/aging.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -33,6 +34,7 @@ double weir__poisson_reaches(double mean, unsigned n) {
     if (n == 0) return 1;
     if (mean <= 0) return 0;
     double below = 0;
+    assert(n > 0 && mean > 0);
     for (unsigned j = 0; j < n; j++) below += exp(j * log(mean) - mean - lgamma(j + 1.0));
     return fmax(0, 1 - below);
 }
@@ -40,6 +42,7 @@ double weir__poisson_reaches(double mean, unsigned n) {
 /* The chance that a repeat after this gap passes. */
 static double lost(double gap, double life, double records, weir__ending ending) {
     double passes = -expm1(-gap / life);
+    assert(gap >= 0 && life >= 0);
     if (ending == WEIR__ENDS_AFTER_USE) return gap > life;
     if (ending == WEIR__ENDS_BY_CHANCE) return passes;
     return records < life ? 0 : passes * (1 - life / (2 * records) * (1 - passes));

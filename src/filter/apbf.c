@@ -580,6 +580,7 @@ static double remembered(const apbf_filter *f) {
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const apbf_filter *f = (const apbf_filter *)filter;
     double fill[WEIR__APBF_SLICES_MOST];
+    assert(f->slices <= WEIR__APBF_SLICES_MOST);
     info->room = remembered(f);
     info->renew = f->renew;
     info->overfull = (double)f->state.inserted > info->room;

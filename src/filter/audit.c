@@ -230,6 +230,7 @@ static void observe_chunk(weir_audit *a, const uint64_t *hashes, const int64_t *
     unsigned char which[CHUNK];
     size_t chosen = 0;
     uint64_t mask = a->one_in - 1;
+    assert(n <= CHUNK && (a->one_in & mask) == 0);
     for (size_t i = 0; i < n; i++) {
         uint64_t word = sample_word(hashes[i]);
         words[chosen] = word;

@@ -327,6 +327,7 @@ static uint64_t offer_some(growing_filter *f, const some_keys *keys) {
     unsigned char which[CHUNK] = {0};
     weir_filter *newest = f->inside[f->state.newest];
     weir_batch rest = {.hashes = hashes, .times = times};
+    assert(keys->count <= CHUNK && f->state.newest < f->most);
     for (size_t i = 0; i < keys->count; i++) {
         if (known >> i & 1 && !f->renew) continue;
         hashes[rest.count] = keys->hashes[i];

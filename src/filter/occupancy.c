@@ -102,6 +102,7 @@ static double lines_fpr(double keys_a_line, unsigned k, unsigned a_word) {
     if (keys_a_line > 64.0 * WEIR__LINE_WORDS * a_word)
         return 1; /* every cell is set many times over */
     key_in_line l = key_in_line_of(k, a_word);
+    assert(k > 0 && a_word > 0);
     double spread = 8 * sqrt(keys_a_line) + 12;
     unsigned first = (unsigned)fmax(0, keys_a_line - spread);
     unsigned last = (unsigned)(keys_a_line + spread);

@@ -266,6 +266,7 @@ static double median_variance(const weir__matrix *m, double of_row) {
 
 static double self_size(const weir__matrix *m) {
     double rows[WEIR__DEPTH_MOST];
+    assert(m->depth > 0 && m->depth <= WEIR__DEPTH_MOST);
     for (unsigned i = 0; i < m->depth; i++) rows[i] = weir__row_self_join(m, i, 0);
     return weir__median(rows, m->depth);
 }
@@ -321,6 +322,7 @@ static void search_online(const weir_pairs *p, size_t stream, const weir__labell
     const weir__level *level = &p->shape.level[stream % p->shape.levels];
     const weir__matrix *m = &p->matrix[stream];
     double sums[WEIR__DEPTH_MOST] = {0}, values[WEIR__DEPTH_MOST];
+    assert(m->depth > 0 && m->depth <= WEIR__DEPTH_MOST);
     for (uint32_t i = 0; i < level->subsets; i++) {
         weir__matrix_values(m, weir__super_value(level, record, i), values);
         for (unsigned row = 0; row < m->depth; row++) sums[row] += values[row];
@@ -431,6 +433,7 @@ static double skewed_reach(const double *x, unsigned n, double mean) {
  * that of a lognormal variable where it reaches further. */
 static double mean_of(const weir_pairs_answer *all, unsigned n, size_t offset, double *deviation) {
     double x[WEIR__COLUMNS_MOST] = {0}, sum = 0, squares = 0;
+    assert(n > 1 && n <= WEIR__COLUMNS_MOST);
     for (unsigned i = 0; i < n; i++) {
         memcpy(&x[i], (const char *)&all[i] + offset, sizeof *x);
         sum += x[i];

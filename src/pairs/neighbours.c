@@ -16,6 +16,7 @@
  * Source     Deng's thesis names outliers and distributions of distances as uses of the size of
  *            a similarity join, and Euclidean distance as an extension (section 5.5).
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ static unsigned near_bin(const weir_neighbours_options *o) {
 static void compare_one(comparison *c, size_t i) {
     uint64_t found[WEIR_NEIGHBOURS_ROWS] = {0};
     const uint64_t *mine = row_at(c, i);
+    assert(i < c->count && c->bins <= WEIR_NEIGHBOURS_ROWS);
     for (size_t j = 0; j < c->count; j++) found[bin_between(c, mine, row_at(c, j))]++;
     found[bin_between(c, mine, mine)]--; /* itself */
     double all = 0;
@@ -96,6 +98,7 @@ static void compare_one(comparison *c, size_t i) {
 static void compare_sample(comparison *c, size_t sample) {
     uint64_t rng = c->o->seed;
     size_t taken = 0;
+    assert(sample <= c->count);
     for (size_t i = 0; i < c->count && taken < sample; i++) {
         if (weir__rng_below(&rng, c->count - i) >= sample - taken) continue;
         compare_one(c, i);

@@ -20,6 +20,7 @@
  */
 #include "pairs/pairs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,10 +326,12 @@ weir_row_status weir_pairs_row(const weir_pairs *p, const weir_field *fields, si
 static uint64_t priority(uint64_t state) { return weir__mix64(state ^ UINT64_C(0x7769746e657373)); }
 
 static uint64_t priority_at(const weir_pairs *p, size_t i) {
+    assert(i < p->words[0]);
     return priority(*weir__witness(p, i));
 }
 
 static void set_witness(weir_pairs *p, size_t at, uint64_t state, const uint64_t *row) {
+    assert(at < p->witness_room);
     uint64_t *to = weir__witness(p, at);
     *to = state;
     memmove(to + 1, row, p->row_words * sizeof *row);

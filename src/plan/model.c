@@ -22,6 +22,7 @@
  */
 #include "plan/model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static double distinct_in(const growth *g, double records) {
 
 /* D' */
 static double new_after(const growth *g, double records) {
+    assert(records >= 0 && g->c > 0);
     return fmin(1, g->scale * g->c * exp(-(g->alpha + 1) * log1p(g->c * records)));
 }
 
@@ -116,6 +118,7 @@ static void add_measured(weir__model *m, const weir_profile *p, double length, d
         if (gap > upto) continue;
         double weight = (length > n ? (length - gap) / (n - gap) : 1) / p->share;
         weir_gap *bin = &m->gaps[bin_of(gap)];
+        assert(bin < m->gaps + WEIR__GAPS_MOST);
         bin->gap += weight * gap;
         bin->distance += weight * (double)p->distances[i] / p->share;
         bin->share += weight;
@@ -133,11 +136,13 @@ static void set_total(weir__model *m, const weir_profile *p) {
 
 static void add_extended(weir__model *m, const growth *g, double from, double length) {
     int bins = (int)ceil(A_DOUBLING * log2(length / from));
+    assert(from > 0 && length > from);
     for (int i = 0; i < bins; i++) {
         double gap = from * exp2((double)i / A_DOUBLING);
         double end = fmin(length, from * exp2((i + 1.0) / A_DOUBLING)), middle = sqrt(gap * end);
         double weight = (new_after(g, gap) - new_after(g, end)) * (length - middle);
         weir_gap *bin = &m->gaps[bin_of(middle)];
+        assert(bin < m->gaps + WEIR__GAPS_MOST);
         bin->gap += weight * middle;
         bin->distance += weight * distinct_in(g, middle);
         bin->share += weight;

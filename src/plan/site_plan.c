@@ -17,6 +17,7 @@
  *            key is at one node. How many of N nodes are without a copy at once is binomial. A
  *            replica that nobody waits for may lack LAG seconds when it takes over.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@
 /* The share of places that are on at which the rule gives just fpr while `lost` sites are lost. */
 static double fill_for(double lost, double sites, unsigned k, unsigned x, double fpr) {
     double low = 0, high = 1;
+    assert(lost < sites && x <= k);
     for (int i = 0; i < 60; i++) {
         double middle = 0.5 * (low + high);
         if (weir__loss_rule_fpr(lost, sites, k, middle, x) <= fpr &&
@@ -130,6 +132,7 @@ static void cut_memory(const weir_servers_question *q, weir_servers_plan *p) {
 
 /* The least number of N, each true with a chance of p, that is exceeded with a chance of RARE. */
 static double quantile(double n, double p) {
+    assert(p >= 0 && p < 1);
     double chance = pow(1 - p, n), sum = chance, i = 0;
     while (sum < 1 - RARE && i < n) {
         chance *= (n - i) / (i + 1) * p / (1 - p);

@@ -15,6 +15,7 @@
  *            is said for the median of means of squares. One polynomial value
  *            (rowhash.h) gives the signs of 61 counters.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -133,6 +134,7 @@ static weir_status estimate(weir_sketch *s, uint64_t hash, weir_estimator by, we
     double means[WEIR__DEPTH_MOST] = {0};
     weir_estimate square;
     uint64_t signs = 0;
+    assert(a->width > 0 && a->depth <= WEIR__DEPTH_MOST);
     self_join(s, by, &square, err);
     for (uint64_t i = 0; i < a->width * a->depth; i++, signs <<= 1) {
         if (i % WEIR__FIELD_BITS == 0) signs = signs_from(a, hash, i);

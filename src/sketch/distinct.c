@@ -17,6 +17,7 @@
  * Layout     a roster (roster.h); behind each key its rows, u32 length and bytes each
  * Source     Gibbons 2001; thesis 2.2.2
  */
+#include <assert.h>
 #include <math.h>
 
 #include "filter/filter.h"
@@ -183,6 +184,7 @@ static weir_status sample(weir_sketch *s, weir_items *out, weir_error *err) {
  * risen over it. */
 static weir__entry *entry_for(distinct_sketch *d, const distinct_sketch *from,
                               const weir__entry *e) {
+    assert(d->state.level >= from->state.level);
     weir__entry *mine = weir__roster_find(&d->roster, e->hash);
     if (mine) return mine;
     const void *key = from->roster.arena + e->at;

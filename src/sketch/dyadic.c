@@ -220,6 +220,7 @@ static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir
     for (*done = 0; *done < u->count;) {
         size_t n = u->count - *done < CHUNK ? u->count - *done : CHUNK, good = 0;
         while (good < n && locate(d, u->values[*done + good], &places[good])) good++;
+        assert(good <= CHUNK);
         weir_updates part = *u;
         if (u->weights) part.weights += *done;
         if (u->fractions) part.fractions += *done;
@@ -254,6 +255,7 @@ static double level_square(const dyadic_sketch *d, unsigned level, double total)
 static void add_node(const weir__matrix *m, uint64_t node, double total, unsigned depth,
                      range_sum *sum) {
     double values[WEIR__DEPTH_MOST], low, w = (double)m->width;
+    assert(depth <= WEIR__DEPTH_MOST && (m->direct || (depth <= m->depth && m->width > 1)));
     weir__matrix_values(m, node, values);
     low = values[0];
     for (unsigned i = 0; i < depth; i++) {

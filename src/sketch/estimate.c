@@ -339,6 +339,7 @@ static weir_status refuse_squares(const weir__matrix *m, weir_error *err) {
 static void join_estimate(const weir__matrix *m, const double *sums, double total_a, double total_b,
                           bool by_minimum, double scale, weir_estimate *out) {
     double rows[WEIR__DEPTH_MOST], w = (double)m->width - !m->with_sign;
+    assert(m->depth > 0 && m->depth <= WEIR__DEPTH_MOST && w > 0);
     for (unsigned i = 0; i < m->depth; i++) rows[i] = unbiased_square(m, sums[i], total_a, total_b);
     double middle = weir__median(rows, m->depth), row = scale / sqrt(w);
     double reach = weir__median_reach(m->depth, CHANCE) * row;
@@ -367,6 +368,7 @@ weir_status weir__matrix_join(weir__matrix *a, weir__matrix *b, double total_a, 
                               weir_estimator by, weir_estimate *out, weir_error *err) {
     double sums[WEIR__DEPTH_MOST];
     weir_estimate self_a = {0}, self_b = {0};
+    assert(a->depth == b->depth && a->width == b->width);
     weir_status status = weir__matrix_self_join(a, total_a, WEIR_BY_CMM, &self_a, err);
     if (status == WEIR_OK) status = weir__matrix_self_join(b, total_b, WEIR_BY_CMM, &self_b, err);
     if (status != WEIR_OK) return status;
@@ -390,6 +392,7 @@ void weir__matrix_plan_cm(double error, double confidence, uint64_t *width, unsi
 
 void weir__matrix_plan_median(double error, double confidence, uint64_t *width, unsigned *depth) {
     double best = HUGE_VAL;
+    assert(error > 0 && confidence < 1);
     for (unsigned d = 1; d <= WEIR__DEPTH_MOST; d += 2) {
         double reach = weir__median_reach(d, 1 - confidence);
         double w = ceil(reach * reach / (error * error));

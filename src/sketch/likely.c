@@ -37,6 +37,7 @@
  */
 #include "sketch/likely.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "core/rng.h"
@@ -133,6 +134,7 @@ typedef struct {
 static void weigh_counts(const weir__noise *noise, const double *values, unsigned depth,
                          likely_counts *l) {
     unsigned at[WEIR__DEPTH_MOST] = {0};
+    assert(depth > 0 && depth <= WEIR__DEPTH_MOST && noise->steps > 0);
     double top = l->top = fmax(0, weir__least(values, depth)), from;
     l->count = 0;
     l->total = 0;
@@ -259,6 +261,7 @@ static void try_spikes(const trials *t, const weir__noise *noise, const likely_c
 static size_t try_counts(trials *t, const weir__noise *noise, const double *draw, double weight) {
     double values[WEIR__DEPTH_MOST], most = t->of[COUNTS_TRIED - 1].count;
     likely_counts l;
+    assert(t->depth <= WEIR__DEPTH_MOST && t->n > 0);
     for (unsigned i = 0; i < t->depth; i++) values[i] = draw[i] + most;
     weigh_counts(noise, values, t->depth, &l);
     double cm = l.top - most;
@@ -334,6 +337,7 @@ static void plan_trials(trials *t, double weight, double spread, bool whole) {
 void weir__noise_learn(weir__noise *noise, const weir__matrix *m, double most, double total) {
     double sample[SAMPLE_MOST] = {0};
     size_t n = sample_noise(m, sample);
+    assert(n > 0 && n <= SAMPLE_MOST);
     trials t = {.sample = sample, .n = n, .depth = m->depth};
     double weight = least_weight(m, sample, n), spread = (sample[n * 3 / 4] - sample[n / 4]) / 2;
     bool whole = m->counter != WEIR__COUNTER_REAL;

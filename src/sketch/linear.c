@@ -14,8 +14,10 @@
  *            bound, as bits of one key rarely meet.
  */
 #include "core/cells.h"
+
 #include "filter/filter.h"
 #include "sketch/presence.h"
+#include <assert.h>
 
 enum { OPT_CAPACITY = WEIR__PR_OWN, OPT_K };
 #define STANDARD_MEMORY ((uint64_t)128 << 10) /* bytes, if memory= is not given */
@@ -28,6 +30,7 @@ typedef struct {
 
 /* Relative deviation of n keys in m bits. */
 static double relative_deviation(double m, double n) {
+    assert(m > 0);
     double t = n / m;
     return n > 0 ? sqrt(m * (exp(t) - t - 1)) / n : 0;
 }
@@ -76,6 +79,7 @@ WEIR__PRESENCE_ADD(put)
 
 static double zeros_of(const weir_sketch *s) {
     const linear_sketch *l = (const linear_sketch *)s;
+    assert(l->bits == s->cells_bytes * 8);
     return (double)(l->bits - weir__bits_set(s->cells, s->cells_bytes));
 }
 

@@ -322,6 +322,7 @@ size_t weir__matrix_add(weir__matrix *m, const uint64_t *hashes, size_t n, const
 
 void weir__matrix_values(const weir__matrix *m, uint64_t hash, double values[WEIR__DEPTH_MOST]) {
     uint64_t places[WEIR__DEPTH_MOST] = {0};
+    assert(m->depth <= WEIR__DEPTH_MOST);
     uint64_t signs = any_places(m, hash, places);
     for (unsigned i = 0; i < m->depth; i++) {
         double value = weir__cell_value(m, places[i]);

@@ -13,7 +13,9 @@
  *            (Scheuermann, Mauve 2007).
  */
 #include "filter/filter.h"
+
 #include "sketch/presence.h"
+#include <assert.h>
 
 #define PHI 0.77351 /* of Flajolet and Martin 1985: keys of a map are 2^mean / PHI */
 #define KAPPA 1.75  /* of the correction for few keys (Scheuermann, Mauve) */
@@ -33,6 +35,7 @@ static weir_status create(weir_sketch *s, weir_error *err) {
 static void put(weir_sketch *s, uint64_t hash) {
     uint64_t *maps = (void *)s->cells, spread = weir__mix64(hash);
     unsigned run = hash ? (unsigned)__builtin_ctzll(hash) : 63;
+    assert(((const pcsa_sketch *)s)->maps > 0);
     maps[weir__scale(spread, ((const pcsa_sketch *)s)->maps)] |= UINT64_C(1) << run;
 }
 

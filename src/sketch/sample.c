@@ -14,6 +14,7 @@
  *            Merging draws from either sample in proportion to the records that it
  *            stands for, without replacement.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "filter/filter.h"
@@ -60,6 +61,7 @@ static double unit(sample_sketch *r) {
 
 /* The next record with a uniform number below w is geometrically far away. */
 static void skip_records(sample_sketch *r, double w) {
+    assert(w > 0 && w <= 1);
     double skip = floor(log(unit(r)) / log1p(-w));
     r->state.next += skip < 0x1p62 ? (uint64_t)skip + 1 : UINT64_C(1) << 62;
 }
@@ -78,6 +80,7 @@ static void start(weir_sketch *s) {
 }
 
 static uint8_t *slot_at(const weir_sketch *s, uint64_t i) {
+    assert(i < ((const sample_sketch *)s)->n);
     return s->cells + i * ((const sample_sketch *)s)->stride;
 }
 

@@ -21,6 +21,7 @@
  *            one of 1/rate from the second time on, which makes the sample exactly
  *            what the new rate would have given.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "filter/filter.h"
@@ -96,6 +97,7 @@ static bool pays(void *context, const weir__entry *e) {
 }
 
 static void double_rate(sticky_sketch *y) {
+    assert(y->state.doubled < 64);
     y->state.doubled++;
     weir__roster_keep(&y->roster, pays, y);
 }

@@ -171,6 +171,7 @@ static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir
         uint64_t shrunk = t->counting.state.decay.shrunk;
         s->updates = updates + *done; /* the clock of a half-life in records */
         status = weir__counting_add_lows(s, &part, lows, &in, err);
+        assert(in <= n && n <= CHUNK);
         if (status != WEIR_OK && err) err->offset += (int64_t)*done;
         int shift = (int)(t->counting.state.decay.shrunk - shrunk);
         t->state.floor = weir__as_bits(ldexp(floor_of(t), -shift));

@@ -1,6 +1,7 @@
 /* loss.c - what lost sites cost. */
 #include "slice/loss.h"
 
+#include <assert.h>
 #include <math.h>
 
 double weir__loss_horizontal_fpr(double f, double sites, double fpr) {
@@ -19,6 +20,7 @@ double weir__loss_vertical_fnr(double f, double sites, unsigned k) {
 
 /* Chance that i of the k places of a key live. */
 static double chance_live(double lost, unsigned k, unsigned i) {
+    assert(i <= k && lost >= 0 && lost <= 1);
     double ways = exp(lgamma(k + 1.0) - lgamma(i + 1.0) - lgamma(k - i + 1.0));
     return ways * pow(1 - lost, i) * pow(lost, k - i);
 }

@@ -1,6 +1,8 @@
 /* spread.c - the public calls about sites. */
 #include "filter/filter.h"
+
 #include "slice/nest.h"
+#include <assert.h>
 
 size_t weir_filter_sites(const weir_filter *filter) {
     return filter->class->spread ? filter->class->spread->count(filter) : 0;
@@ -65,5 +67,6 @@ weir_status weir_filter_get_cut(const weir_filter *filter, weir_cut *cut, weir_e
 }
 
 void weir_filter_find_places(const weir_filter *filter, uint64_t hash, uint64_t *places) {
+    assert(filter->class->spread && filter->class->spread->find_places);
     filter->class->spread->find_places(filter, hash, places);
 }

@@ -70,6 +70,7 @@ FOR_AVX512 static void press_keys(weir__stretch *s, const uint64_t *hashes) {
 /* The next verdicts of a slice go to where its mask has ones. */
 FOR_AVX512 static size_t gather_masked(const weir__stretch *s, uint64_t *verdicts) {
     size_t read[WEIR__SLICES_MASKED] = {0}, seen = 0;
+    assert(s->slices <= WEIR__SLICES_MASKED);
     for (size_t i = 0; i < s->count; i += 64) {
         uint64_t word = 0;
         for (size_t k = 0; k < s->slices; k++) {

@@ -245,6 +245,7 @@ static bool judge_when_there(vertical_filter *f, inquiry *q, const weir_batch *b
 static bool needs_lost(const weir_filter *filter, const weir_batch *batch) {
     const vertical_filter *f = (const vertical_filter *)filter;
     uint64_t places[K_MOST];
+    assert(f->k <= K_MOST);
     if (!weir__any_lost(f->sites, f->slices)) return false;
     for (size_t i = 0; i < batch->count; i++) {
         f->places->find(f->whole, batch->hashes[i], places);

@@ -126,6 +126,7 @@ static inline void weir__counters_find(const weir_filter *f, const weir__counter
 static inline void weir__counters_find_in_line(const weir__counters *c, uint64_t rest,
                                                uint64_t *places) {
     uint64_t cells[WEIR__GROUPS_MOST];
+    assert(c->k <= WEIR__GROUPS_MOST);
     weir__find_groups(rest ^ c->salt, c->group, c->k, cells);
     for (unsigned j = 0; j < c->k; j++) places[j] = (c->first + cells[j]) * c->width;
 }
@@ -164,6 +165,7 @@ static inline void weir__counters_raise(uint64_t *words, const weir__counters *c
 }
 static inline void weir__counters_lower(uint64_t *words, const weir__counters *c, uint64_t place) {
     uint64_t can = weir__counters_get(words, c, place) - 1 < c->top - 1;
+    assert(c->top >= 3);
     words[place / 64] -= can << (place % 64);
 }
 

@@ -12,6 +12,7 @@
  */
 #include "filter/fading/decay.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,7 @@ static matrix product(const matrix *a, const matrix *b, unsigned max) {
 static void zeros_row(const weir__decay *d, double k, double p, double n,
                       double row[WEIR__LEVELS]) {
     matrix power = step_of(d, k, p);
+    assert(d->max < WEIR__LEVELS && n >= 0);
     memset(row, 0, WEIR__LEVELS * sizeof *row);
     row[0] = 1;
     for (uint64_t left = n < 0x1p62 ? (uint64_t)n : (uint64_t)1 << 62; left; left /= 2) {
@@ -81,6 +83,7 @@ static void zeros_row(const weir__decay *d, double k, double p, double n,
 static double zero_from(const weir__decay *d, const double limit[WEIR__LEVELS], double p,
                         unsigned level, const double row[WEIR__LEVELS]) {
     double sum = 0;
+    assert(level <= d->max && d->max < WEIR__LEVELS);
     for (unsigned v = level; v <= d->max; v++) {
         double next = v < d->max ? (1 - d->spared[v + 1]) * p * (limit[v + 1] - limit[v]) : 0;
         sum += row[v] * (limit[v] + next);
@@ -127,6 +130,7 @@ static pair_event pair_of(double each, double both) {
 static double pair_nonzero(const weir__decay *d, pair_event set, pair_event dec, bool together) {
     double single[WEIR__LEVELS], joint[WEIR__LEVELS + 1][WEIR__LEVELS + 1];
     unsigned max = d->max;
+    assert(max < WEIR__LEVELS);
     weir__decay_limit(d, set.both + set.one, dec.both + dec.one, single);
     for (unsigned v = 0; v <= max; v++) joint[max][v] = joint[v][max] = single[v];
     for (unsigned u = max; u-- > 0;)

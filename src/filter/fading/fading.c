@@ -181,6 +181,7 @@ static size_t classic_offer(const weir__fading *c, uint64_t *rng, const weir_bat
     uint64_t places[PLACES], randoms[CHUNK];
     unsigned reach[CHUNK], each = c->K + 1;
     size_t seen = 0, chunk = chunk_of(each);
+    assert(chunk > 0 && chunk <= CHUNK && chunk * each <= PLACES);
     for (size_t at = 0; at < batch->count; at += chunk) {
         size_t n = batch->count - at < chunk ? batch->count - at : chunk;
         for (size_t i = 0; i < n; i++) {
@@ -397,6 +398,7 @@ size_t weir__fading_test(const weir__fading *c, const weir_batch *batch, uint64_
  * word in which it may begin. */
 static double line_rate(const weir__fading *c, const double shares[LINE_WORDS]) {
     double logs[LINE_WORDS], all = 0, sum = 0;
+    assert(c->K > 0);
     for (unsigned w = 0; w < LINE_WORDS; w++) {
         if (shares[w] == 0 && c->K >= LINE_WORDS) return 0;
         logs[w] = shares[w] > 0 ? log(shares[w]) : -1000;
@@ -416,6 +418,7 @@ static double line_rate(const weir__fading *c, const double shares[LINE_WORDS]) 
 void weir__fading_look(const weir__fading *c, double *fill, double *fpr) {
     uint64_t step = (c->lines + 4095) / 4096, lines = 0;
     double filled = 0, rates = 0;
+    assert(c->lines > 0 && c->per_word > 0);
     for (uint64_t at = 0; at < c->lines; at += step, lines++) {
         double shares[LINE_WORDS];
         for (unsigned w = 0; w < LINE_WORDS; w++) {

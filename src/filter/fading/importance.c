@@ -107,6 +107,7 @@ weir__decay weir__importance_decay(weir__importance_mode mode, bool block, unsig
                                    uint64_t bytes, const double shares[WEIR__LEVELS]) {
     weir__decay d = weir__decay_of(block, max, bytes);
     double above = 0;
+    assert(max < WEIR__LEVELS);
     for (unsigned v = max; shares && v-- > 0;) d.above[v] = above += shares[v + 1];
     for (unsigned v = 1; v <= max && mode == WEIR__MODE_H; v++)
         d.spared[v] = weir__fading_spared(v);
@@ -115,6 +116,7 @@ weir__decay weir__importance_decay(weir__importance_mode mode, bool block, unsig
 
 void weir__importance_even(weir__importance_mode mode, unsigned max, double shares[WEIR__LEVELS]) {
     unsigned classes = weir__importance_classes(mode, max);
+    assert(classes > 0 && max < WEIR__LEVELS);
     for (unsigned v = 0; v < WEIR__LEVELS; v++) shares[v] = 0;
     for (unsigned grade = 1; grade <= classes; grade++)
         shares[weir__importance_level(mode, max, grade)] = 1.0 / classes;
@@ -303,6 +305,7 @@ static size_t offer(weir_filter *filter, const weir_batch *batch, uint64_t *verd
         size_t n = batch->count - at < CHUNK ? batch->count - at : CHUNK;
         for (size_t i = 0; i < n; i++) {
             levels[i] = (uint8_t)rate(f, batch->importances[at + i], &s);
+            assert(levels[i] <= f->c.max);
             f->state.levels[levels[i]]++;
         }
         weir_batch part = {.count = n, .hashes = batch->hashes + at};

@@ -34,6 +34,7 @@
  */
 #include "filter/fading/stable.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -138,6 +139,7 @@ double weir__stable_bound(const weir__stable_shape *s, unsigned K, unsigned P) {
 static weir__decay_goal goal_of(const weir__stable_shape *s, double cells, double fpr) {
     weir__decay_goal goal = {
         .bound = decay_of(s), .usual = decay_of(s), .cells = cells, .fpr = fpr};
+    assert(s->max < WEIR__LEVELS);
     goal.weights[s->max] = 1;
     return goal;
 }

@@ -303,6 +303,7 @@ static void settle_length(weir__window *f) {
 
 static void settle_rounds(weir__window *f) {
     f->plan = line_plan_scaled(f->k);
+    assert(f->k > 0);
     f->rounds = (f->k + WEIR__LINE_WORDS - 1) / WEIR__LINE_WORDS;
     unsigned before = (f->rounds - 1) * WEIR__LINE_WORDS;
     for (unsigned i = 0; i < 2 * WEIR__LINE_WORDS; i++)
@@ -387,6 +388,7 @@ static double rate_now(const weir__window *f) {
     if (f->fine) return fine_rate_now(f);
     for (uint64_t tick = f->state.oldest; tick <= f->state.newest; tick++) {
         double set = (double)f->count[weir__window_mark(f, tick)];
+        assert(n < WEIR__MARKS);
         shares[n++] = set / total_cells(f);
         if (f->jumping) sum += rate_of(f, set);
     }

@@ -207,7 +207,7 @@ static int check_window_question(const plan_settings *s) {
                      useless);
 }
 
-static int settle(plan_settings *s) {
+static int resolve(plan_settings *s) {
     const weir_plan_question *q = &s->question;
     if (q->fpr > 0.5) return cli_error("--fpr cannot be above 50%%");
     if (s->fpr_lost > 0) {
@@ -458,7 +458,7 @@ static int run_plan(int argc, char **argv) {
     if (parser.operands)
         return cli_error("'%s' is not an option; a sample is given as --sample FILE", argv[0]);
     code = reading_resolve(&s.from, 0, argv);
-    if (code == EXIT_DONE) code = settle(&s);
+    if (code == EXIT_DONE) code = resolve(&s);
     if (code != EXIT_DONE) return code;
     if (s.fpr_lost > 0) return plan_least_sites(&s);
     if (s.gone > 0) return plan_servers(&s);

@@ -19,18 +19,18 @@ enum { HOSTS_MOST = 1 << 18 }; /* records that are hosts: with their texts 170 M
 enum { TEXT_MOST = 400 };      /* bytes of a record that are shown */
 enum { VALUES_EACH = 64 }; /* super-values looked at for each pair of the list, and of a record */
 enum { VALUES_MOST = 1 << 20 }; /* super-values looked at in all: 44 MiB */
-#define NOBODY UINT32_MAX
+#define NO_RECORD UINT32_MAX
 
 typedef struct {
     uint64_t number, record; /* among those taken, from 0; in its file, from 1 */
     const char *file;
     uint64_t *row; /* NULL: no host, only half of a pair */
     char *text;
-} person;
+} known_record;
 
 typedef struct {
-    uint32_t host[HOSTS], count; /* places in `people` */
-} meeting;
+    uint32_t host[HOSTS], count; /* places in `known` */
+} bucket;
 
 typedef struct {
     uint32_t host, guest;
@@ -45,10 +45,10 @@ typedef struct {
     unsigned threshold;
     bool join;
     uint64_t *values;
-    size_t count, hosts; /* super-values; people who are hosts */
-    meeting *meetings;
-    person *people;
-    size_t people_count, people_room;
+    size_t count, hosts; /* super-values; known records that are hosts */
+    bucket *buckets;
+    known_record *known;
+    size_t known_count, known_room;
     found_pair *found; /* of each number of agreeing values as many as the list is long */
     size_t found_count, found_room, kept[65];
     uint64_t all; /* pairs found, kept or not */
@@ -61,51 +61,41 @@ static char *record_text(const stream_batch *b, size_t i) {
     return strndup(at, n < TEXT_MOST ? n : TEXT_MOST);
 }
 
-/* Room for one more in an array. */
-static bool make_room(void **array, size_t count, size_t *room, size_t size) {
-    if (count < *room) return true;
-    size_t more = *room ? 2 * *room : 64;
-    void *grown = realloc(*array, more * size);
-    if (!grown) return false;
-    *array = grown;
-    *room = more;
-    return true;
-}
-
-/* The place of a record among the people; NOBODY: out of memory. */
-static uint32_t introduce(finder *f, const accepted *records, size_t i) {
+/* The place of a record among those known; NO_RECORD: out of memory. */
+static uint32_t know_record(finder *f, const accepted *records, size_t i) {
     size_t place = records->places ? records->places[i] : i;
-    if (f->people_count == NOBODY ||
-        !make_room((void **)&f->people, f->people_count, &f->people_room, sizeof *f->people))
-        return NOBODY;
-    person *who = &f->people[f->people_count];
-    *who = (person){.number = records->first + i,
-                    .record = records->batch->first_record + place,
-                    .file = records->batch->file,
-                    .text = record_text(records->batch, place)};
-    return who->text ? (uint32_t)f->people_count++ : NOBODY;
+    const stream_array arrays[] = {{&f->known, sizeof *f->known}};
+    if (f->known_count == NO_RECORD ||
+        !stream_make_room(&f->known_room, f->known_count + 1, arrays, 1))
+        return NO_RECORD;
+    known_record *r = &f->known[f->known_count];
+    *r = (known_record){.number = records->first + i,
+                        .record = records->batch->first_record + place,
+                        .file = records->batch->file,
+                        .text = record_text(records->batch, place)};
+    return r->text ? (uint32_t)f->known_count++ : NO_RECORD;
 }
 
-static bool make_host(finder *f, person *who, const uint64_t *row) {
-    if (who->row) return true;
-    who->row = malloc(f->width * sizeof *who->row);
-    if (!who->row) return false;
-    memcpy(who->row, row, f->width * sizeof *who->row);
+static bool make_host(finder *f, known_record *r, const uint64_t *row) {
+    if (r->row) return true;
+    r->row = malloc(f->width * sizeof *r->row);
+    if (!r->row) return false;
+    memcpy(r->row, row, f->width * sizeof *r->row);
     f->hosts++;
     return true;
 }
 
-/* A record meets a host that it has not met before. */
+/* Compare a record with a host, once. */
 static int compare(finder *f, uint32_t host, uint32_t *self, const accepted *records, size_t i) {
-    const uint64_t *row = records->rows + i * f->width, *other = f->people[host].row;
+    const uint64_t *row = records->rows + i * f->width, *other = f->known[host].row;
     bool set = f->settings->rows.from == WEIR_FROM_SET;
     unsigned agree = weir_rows_agree(other, row, f->columns, set);
     if (agree < f->threshold) return EXIT_DONE;
     f->all++;
     if (f->kept[agree] >= f->settings->list) return EXIT_DONE;
-    if (*self == NOBODY) *self = introduce(f, records, i);
-    if (*self == NOBODY ||
-        !make_room((void **)&f->found, f->found_count, &f->found_room, sizeof *f->found))
+    if (*self == NO_RECORD) *self = know_record(f, records, i);
+    const stream_array arrays[] = {{&f->found, sizeof *f->found}};
+    if (*self == NO_RECORD || !stream_make_room(&f->found_room, f->found_count + 1, arrays, 1))
         return cli_error("out of memory");
     f->found[f->found_count++] =
         (found_pair){host, *self, agree, weir_pairs_similarity(f->pairs, other, row)};
@@ -113,28 +103,29 @@ static int compare(finder *f, uint32_t host, uint32_t *self, const accepted *rec
     return EXIT_DONE;
 }
 
-/* A record comes to the meetings of its super-values; of a join those of the first side are
+/* Compare a record with the hosts of all its super-values; of a join records of the first side are
  * hosts, those of the second guests. */
-static int attend(finder *f, const size_t *places, size_t n, const accepted *records, size_t i) {
-    uint32_t met[VALUES_EACH * HOSTS], self = NOBODY;
-    size_t met_count = 0;
+static int match_record(finder *f, const size_t *places, size_t n, const accepted *records,
+                        size_t i) {
+    uint32_t compared[VALUES_EACH * HOSTS], self = NO_RECORD;
+    size_t compared_count = 0;
     bool guest = !f->join || f->side == 1, host = !f->join || f->side == 0;
     for (size_t j = 0; j < n; j++) {
-        meeting *m = &f->meetings[places[j]];
+        bucket *m = &f->buckets[places[j]];
         for (uint32_t h = 0; guest && h < m->count; h++) {
             size_t k = 0;
-            while (k < met_count && met[k] != m->host[h]) k++;
-            if (k < met_count) continue;
-            met[met_count++] = m->host[h];
+            while (k < compared_count && compared[k] != m->host[h]) k++;
+            if (k < compared_count) continue;
+            compared[compared_count++] = m->host[h];
             int code = compare(f, m->host[h], &self, records, i);
             if (code != EXIT_DONE) return code;
         }
     }
-    for (size_t j = 0; host && j < n && (self != NOBODY || f->hosts < HOSTS_MOST); j++) {
-        meeting *m = &f->meetings[places[j]];
+    for (size_t j = 0; host && j < n && (self != NO_RECORD || f->hosts < HOSTS_MOST); j++) {
+        bucket *m = &f->buckets[places[j]];
         if (m->count == HOSTS) continue;
-        if (self == NOBODY) self = introduce(f, records, i);
-        if (self == NOBODY || !make_host(f, &f->people[self], records->rows + i * f->width))
+        if (self == NO_RECORD) self = know_record(f, records, i);
+        if (self == NO_RECORD || !make_host(f, &f->known[self], records->rows + i * f->width))
             return cli_error("out of memory");
         m->host[m->count++] = self;
     }
@@ -148,7 +139,7 @@ static int look_at(void *context, const accepted *records) {
     for (size_t i = 0; i < records->count && code == EXIT_DONE; i++) {
         size_t n = weir_pairs_match(f->pairs, records->first + i, records->rows + i * f->width,
                                     f->values, f->count, places, VALUES_EACH);
-        code = attend(f, places, n, records, i);
+        code = match_record(f, places, n, records, i);
     }
     return code;
 }
@@ -156,7 +147,7 @@ static int look_at(void *context, const accepted *records) {
 /* ---- choosing ---- */
 
 static bool add_example(pairs_examples *out, const finder *f, found_pair *x) {
-    const person *a = &f->people[x->host], *b = &f->people[x->guest];
+    const known_record *a = &f->known[x->host], *b = &f->known[x->guest];
     pairs_example *e = &out->list[out->count];
     *e = (pairs_example){.number = {a->number, b->number},
                          .record = {a->record, b->record},
@@ -185,13 +176,13 @@ static int choose(const finder *f, pairs_examples *out) {
 }
 
 static void release(finder *f) {
-    for (size_t i = 0; i < f->people_count; i++) {
-        free(f->people[i].row);
-        free(f->people[i].text);
+    for (size_t i = 0; i < f->known_count; i++) {
+        free(f->known[i].row);
+        free(f->known[i].text);
     }
-    free(f->people);
+    free(f->known);
     free(f->found);
-    free(f->meetings);
+    free(f->buckets);
     free(f->values);
 }
 
@@ -221,8 +212,8 @@ int pairs_find_examples(const pairs_settings *s, pairs_side *sides, size_t side_
     else if (weir_pairs_collisions(sides[0].pairs, f.join ? sides[1].pairs : NULL, f.values, most,
                                    &f.count, &err) != WEIR_OK)
         code = cli_error("%s", err.message);
-    f.meetings = calloc(f.count + 1, sizeof *f.meetings);
-    if (!f.meetings) code = cli_error("out of memory");
+    f.buckets = calloc(f.count + 1, sizeof *f.buckets);
+    if (!f.buckets) code = cli_error("out of memory");
     for (unsigned i = 0; i < side_count && code == EXIT_DONE && f.count; i++) {
         f.side = i;
         f.pairs = sides[i].pairs;

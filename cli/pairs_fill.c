@@ -164,12 +164,8 @@ static void *work(void *context) {
 }
 
 static bool copy_rows(slot *s, const accepted *records, size_t width) {
-    if (records->count > s->room) {
-        uint64_t *rows = realloc(s->rows, records->count * width * sizeof *rows);
-        if (!rows) return false;
-        s->rows = rows;
-        s->room = records->count;
-    }
+    const stream_array rows[] = {{&s->rows, width * sizeof *s->rows}};
+    if (!stream_make_room(&s->room, records->count, rows, 1)) return false;
     memcpy(s->rows, records->rows, records->count * width * sizeof *s->rows);
     s->first = records->first;
     s->count = records->count;
@@ -203,13 +199,8 @@ typedef struct {
 
 static int keep_rows(pairs_side *side, const accepted *records, size_t width) {
     size_t need = side->row_count + records->count;
-    if (need > side->row_room) {
-        size_t room = 2 * need;
-        uint64_t *rows = realloc(side->rows, room * width * sizeof *rows);
-        if (!rows) return out_of_memory();
-        side->rows = rows;
-        side->row_room = room;
-    }
+    const stream_array rows[] = {{&side->rows, width * sizeof *side->rows}};
+    if (!stream_make_room(&side->row_room, need, rows, 1)) return out_of_memory();
     memcpy(side->rows + side->row_count * width, records->rows,
            records->count * width * sizeof *records->rows);
     side->row_count = need;

@@ -339,12 +339,8 @@ static int read_lines(char ***lines, size_t *count) {
             return cli_error("record %zu of standard input holds a NUL byte; a record is one line",
                              *count + 1);
         }
-        if (*count == room) {
-            room = 2 * room + 64;
-            char **more = realloc(*lines, room * sizeof **lines);
-            if (!more) break;
-            *lines = more;
-        }
+        const stream_array arrays[] = {{lines, sizeof **lines}};
+        if (!stream_make_room(&room, *count + 1, arrays, 1)) break;
         (*lines)[(*count)++] = line;
         line = NULL;
         size = 0;

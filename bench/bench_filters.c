@@ -352,7 +352,7 @@ static void print_result(const result *r) {
     snprintf(cell[3], sizeof cell[3], "%s", r->keys);
     snprintf(cell[4], sizeof cell[4], "%.1f", r->rate / 1e6);
     snprintf(cell[5], sizeof cell[5], "%.1f", 1e9 / r->rate);
-    snprintf(cell[6], sizeof cell[6], "%.0f%%", 100 * r->share);
+    snprintf(cell[6], sizeof cell[6], r->share < 0.1 ? "%.1f%%" : "%.0f%%", 100 * r->share);
     snprintf(cell[11], sizeof cell[11], t->slices > 1 ? "%.0f%%" : "-", 100 * spread(t));
     if (!r->c->lines) {
         uint64_t repeats = t->keys - t->fresh;

@@ -129,7 +129,8 @@ static void set_extended(const inquiry *q, weir_plan_choice *c, const weir__loss
     c->fnr = fmin(1, sum);
     bool known = c->formula_fnr >= 0;
     double formula = known ? c->formula_fnr : c->fnr, room = known ? 0.3 : 0.6;
-    c->fnr_low = fmax(0, (1 - room) * fmin(c->fnr, formula) - 0.03);
+    /* formulas do not know which keys a filter protects, and are the more too high for it */
+    c->fnr_low = fmax(0, 0.4 * fmin(c->fnr, formula) - 0.03);
     c->fnr_high = fmin(1, (1 + room) * fmax(c->fnr, formula) + 0.03);
 }
 

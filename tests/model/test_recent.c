@@ -2,9 +2,8 @@
  */
 #include "recent_testing.h"
 
-#include "filter/recent/recent_clock.h"
-#include "filter/recent/recent_convert.h"
-#include "filter/recent/recent_spread.h"
+#include "filter/recent/recent_flat.h"
+#include "filter/recent/recent_line.h"
 #include "filter/recent/recent_table.h"
 
 static const double rates[] = {0.1, 0.01, 0.001, 0.000001};
@@ -74,25 +73,24 @@ static void prepared_keys_do_no_harm(void **unused) {
     free_recent(f);
 }
 
-/* Lines of every shape: headers of one word, of more, and of one that becomes two; the
- * widths of all rates. A line that fills forgets nothing before it is full, and stays
- * sound after that, whatever processor the code is for. */
+/* Lines of every shape, at every bound that there may be. A line that fills forgets nothing before
+ * it is full, and stays sound after that, whatever processor the code is for. */
 static void every_shape_is_sound(void **unused) {
     (void)unused;
-    unsigned grow = 0;
-    for (double rate = 0.3; rate > 1e-9; rate *= 0.83)
+    for (double rate = 0.5; rate > 1e-9; rate *= 0.83)
         for (cpu_kind cpu = CPU_ANY; cpu <= CPU_AVX512; cpu++) {
             weir__cpu_most = cpu;
             recent_filter *f = make_recent(1024, rate, 3);
-            const shared_form *shared = &f->shape.shared;
-            unsigned header = f->shape.code_bits + shared->lists;
-            assert_true(shared->flat == WORDS_MOST || shared->width[HALVES_MOST + 1] < 32);
-            assert_true(shared->marked > shared->flat && shared->marked <= shared->fair);
-            /* so that nobody has to ask whether a flat line may take one more */
-            for (unsigned n = 0; n <= shared->flat; n++)
-                assert_true(shared->cost[n] <= shared->cost[n + 1] &&
-                            shared->cost[n + 1] <= f->shape.fair);
-            grow += header + shared->flat < 64 && header + shared->most > 64;
+            const line_shape *shape = &f->shape;
+            const gap_form *last = last_form(shape);
+            assert_true(last->last && last->most > shape->flat && last->most <= ENTRIES_MAX);
+            assert_true(shape->form[0].usual > shape->flat && shape->form[0].shift >= 8);
+            for (unsigned i = 0; i < shape->forms; i++) {
+                const gap_form *form = &shape->form[i];
+                assert_true(form->cost * form->most <= COST_ONE);
+                assert_true(form->last == (i + 1 == shape->forms) && form->last == !form->counted);
+                assert_true(i == 0 || form->shift > form[-1].shift);
+            }
             uint64_t i = 0, unknown = 0;
             for (; !f->state.books.forgotten; i++) offer_hash(f, test_word(4, i));
             for (uint64_t j = 0; j < i; j++) unknown += !test_hash(f, test_word(4, j));
@@ -102,7 +100,6 @@ static void every_shape_is_sound(void **unused) {
             free_recent(f);
         }
     weir__cpu_most = CPU_AVX512;
-    assert_true(grow > 0);
 }
 
 /* Streams of all kinds, one after the other: alike, skewed, all new, repeated far away or near. */
@@ -120,27 +117,30 @@ static uint64_t key_of_kind(unsigned kind, uint64_t i, uint64_t universe) {
  * and the bound is not overdrawn. */
 static void offered_keys_are_known(void **unused) {
     (void)unused;
-    uint64_t in_form[FORMS] = {0};
+    uint64_t in_form[GAP_CODE + GAP_FORMS] = {0}; /* by the code of a line */
     for (unsigned round = 0; round < 40; round++) {
         double rate =
             pow(10, -0.3 - (double)(test_word(94, round) % 1000) / (round % 4 ? 120 : 1000));
         uint64_t memory = 1024 + test_word(95, round) % (round % 8 ? 16384 : 131072);
         recent_filter *f = make_recent(memory, rate, round);
-        uint64_t room = f->lines * f->shape.shared.fair, universe = room * (1 + round % 7) / 2;
+        uint64_t room = f->lines * last_form(&f->shape)->usual,
+                 universe = room * (1 + round % 7) / 2;
         for (uint64_t i = 0; i < room * (2 + round % 9 * 2); i++) {
             uint64_t key = key_of_kind((unsigned)(i / (2 * room) + round) % 5, i, universe);
             offer_hash(f, test_word(96, key));
             assert_true(test_hash(f, test_word(96, key)));
-            if (i % 999 == 0) assert_sound(f);
+            if (i % 999) continue;
+            assert_sound(f);
+            for (uint64_t j = 0; !f->state.table && j < f->lines; j++)
+                in_form[read_code(f->base.cells + j * LINE_BYTES)]++;
         }
         assert_sound(f);
         assert_true(f->state.books.spent <= f->lines * COST_ONE);
-        for (unsigned form = 0; form < FORMS; form++) in_form[form] += f->state.books.in_form[form];
         free_recent(f);
     }
-    for (unsigned form = 0; form < FORMS; form++) {
-        printf("# form %u: %llu lines\n", form, (unsigned long long)in_form[form]);
-        assert_true(in_form[form] > 50);
+    for (unsigned code = WORDS_MOST; code < GAP_CODE + 6; code++) {
+        printf("# code %u: %llu lines\n", code, (unsigned long long)in_form[code]);
+        assert_true(in_form[code] > 0);
     }
 }
 
@@ -180,7 +180,7 @@ static void bound_holds_in_every_stretch(void **unused) {
 static void reported_rate_is_the_real_one(void **unused) {
     (void)unused;
     recent_filter *f = make_recent(65536, 0.01, 3);
-    uint64_t room = f->lines * f->shape.shared.fair, key = 0;
+    uint64_t room = f->lines * last_form(&f->shape)->usual, key = 0;
     for (unsigned step = 0; step < 6; step++) {
         for (; key < room * step / 2; key++) offer_hash(f, test_word(4, key));
         weir_filter_info i;
@@ -279,7 +279,7 @@ static void lifetime_is_the_number_held(void **unused) {
     (void)unused;
     for (unsigned r = 1; r < RATES; r++) {
         recent_filter *f = make_recent(32768, rates[r], 9);
-        uint64_t keys = f->lines * f->shape.shared.fair * 12, known = 0;
+        uint64_t keys = f->lines * last_form(&f->shape)->usual * 12, known = 0;
         for (uint64_t i = 0; i < keys; i++) offer_hash(f, test_word(6, i));
         for (uint64_t i = 0; i < keys; i++) known += test_hash(f, test_word(6, i));
         double by_chance = rates[r] * (double)(keys - f->state.books.held);
@@ -314,7 +314,7 @@ static void little_is_lost_where_keys_just_fit(void **unused) {
     (void)unused;
     for (unsigned r = 0; r < RATES; r++) {
         recent_filter *f = make_recent(65536, rates[r], 2);
-        uint64_t universe = f->lines * f->shape.shared.fair * 95 / 100, missed = 0;
+        uint64_t universe = f->lines * last_form(&f->shape)->usual * 95 / 100, missed = 0;
         for (uint64_t i = 0; i < universe * 12; i++)
             missed += !offer_hash(f, test_word(3, test_word(8, i) % universe)) && i >= universe * 8;
         double fnr = (double)missed / (double)(universe * 4);
@@ -347,42 +347,32 @@ static void snapshot_continues_as_if_nothing_happened(void **unused) {
     free_stream(s);
 }
 
-/* Lines that no stream makes: a flat one of lists that there are not, a spread one of extras only,
- * a clocked one of no number of keys. */
+/* Lines that no stream makes: a flat one of lists that there are not, one of a form that there is
+ * not, one of no number of keys, one of more keys than the bound allows. */
 static void broken_lines_by_hand(const line_shape *shape) {
-    const clock_form *clock = &shape->clock;
+    const gap_form *last = last_form(shape);
     uint8_t line[LINE_BYTES];
     memset(line, 0xff, LINE_BYTES);
     line[0] = 5;
     assert_false(weir__recent_is_sound(shape, line));
-    memset(line, 0, LINE_BYTES);
-    write_code(line, shape, shape->spread.code);
-    put_count(line, &shape->spread, 2);
-    assert_false(weir__recent_is_sound(shape, line));
-    line_content some = {.count = clock->entries};
-    for (unsigned i = 0; i < some.count; i++) some.value[i] = test_word(97, i);
-    weir__recent_write(shape, line, CLOCKED, &some);
+    line_content some = {.count = last->usual - 3, .kept = 64};
+    for (unsigned i = 0; i < some.count; i++) some.tag[i] = tag_of(shape, test_word(97, i)) & ~1ull;
+    assert_true(weir__recent_write(shape, line, &some));
     assert_true(weir__recent_is_sound(shape, line));
-    put_bits(line, clock->gaps, 8, 0xff); /* too many 1s for any number of keys */
-    put_bits(line, clock->gaps + 8, 50, ~UINT64_C(0) >> 14);
+    unsigned code = read_code(line);
+    put_bits(line, 0, CODE_BITS, GAP_CODE + shape->forms);
     assert_false(weir__recent_is_sound(shape, line));
-}
-
-/* More cost than the bound has. */
-static void an_overdraft_is_found(void **unused) {
-    (void)unused;
-    recent_filter *g = make_recent(1024, 0.01, 1);
-    const shared_form *shared = &g->shape.shared;
-    line_content all = {.count = shared->most};
-    for (unsigned i = 0; i < all.count; i++) all.value[i] = test_word(97, i);
-    for (uint64_t i = 0; i < g->lines; i++) {
-        weir__recent_write(&g->shape, g->base.cells + i * LINE_BYTES, SHARED, &all);
-        g->state.books.held += shared->most;
-        g->state.books.spent += shared->cost[shared->most];
-        g->state.books.pool -= shared->cost[shared->most] - g->shape.fair;
-    }
-    assert_int_equal(weir__filter_check(&g->base, NULL), WEIR_ERR_CORRUPT);
-    free_recent(g);
+    put_bits(line, 0, CODE_BITS, code);
+    assert_true(weir__recent_is_sound(shape, line));
+    put_bits(line, last->gaps, 8, 0xff); /* too many 1s for any number of keys */
+    put_bits(line, last->gaps + 8, 50, ~UINT64_C(0) >> 14);
+    assert_false(weir__recent_is_sound(shape, line));
+    memset(line, 0, LINE_BYTES);
+    line[0] = (uint8_t)(GAP_CODE + shape->forms - 1);
+    put_bits(line, last->gaps, 48, ~UINT64_C(0) >> 16);
+    put_bits(line, last->gaps + 48, last->most + 1 - 48,
+             ~UINT64_C(0) >> (64 - last->most - 1 + 48));
+    assert_false(weir__recent_is_sound(shape, line));
 }
 
 static void broken_lines_are_found(void **unused) {
@@ -397,7 +387,7 @@ static void broken_lines_are_found(void **unused) {
         f->base.cells[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     /* the code and the header are covered; remainders are for the checksum */
-    assert_true(found >= f->shape.code_bits + f->shape.shared.lists);
+    assert_true(found >= CODE_BITS + last_form(&f->shape)->usual);
     broken_lines_by_hand(&f->shape);
     f->state.layout++;
     assert_int_equal(weir__filter_check(&f->base, NULL), WEIR_ERR_VERSION);
@@ -665,7 +655,6 @@ int main(void) {
         cmocka_unit_test(uniform_stream_near_the_oracle),
         cmocka_unit_test(little_is_lost_where_keys_just_fit),
         cmocka_unit_test(snapshot_continues_as_if_nothing_happened),
-        cmocka_unit_test(an_overdraft_is_found),
         cmocka_unit_test(broken_lines_are_found),
         cmocka_unit_test(broken_tables_are_found),
         cmocka_unit_test(merged_filters_know_what_both_know),

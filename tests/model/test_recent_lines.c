@@ -1,58 +1,58 @@
-/* test_recent_lines.c - the forms of a full line of recent, each against a slow exact twin.
+/* test_recent_lines.c - the lines of recent, each form against a slow exact twin.
  */
 #include "recent_testing.h"
 
-#include "filter/recent/recent_clock.h"
-#include "filter/recent/recent_convert.h"
-#include "filter/recent/recent_spread.h"
+#include "filter/recent/recent_gaps.h"
+#include "filter/recent/recent_line.h"
 
-static const double rates[] = {0.1, 0.01, 0.001, 1e-6, 1e-9};
-enum { RATES = 5 };
+static const double rates[] = {0.5, 0.1, 0.02, 0.01, 0.001, 1e-6, 1e-9};
+enum { RATES = sizeof rates / sizeof *rates };
 
-static line_content some_content(uint64_t stream, unsigned count) {
-    line_content content = {.count = count};
-    for (unsigned i = 0; i < count; i++) content.value[i] = test_word(stream, i);
+/* So many different keys, some of them with marks. */
+static line_content some_content(const line_shape *shape, uint64_t stream, unsigned count) {
+    line_content content = {.count = count, .kept = 64};
+    for (unsigned i = 0; i < count; i++)
+        content.tag[i] = (tag_of(shape, test_word(stream, i)) & ~UINT64_C(1)) | (i % 3 == 0);
     return content;
 }
 
-/* ---- clocked ---- */
+/* ---- a twin ---- */
 
-/* What a clocked line holds, without its bits: keys in their order, and the sector of the hand. */
+/* What a line with gaps holds, without its bits: keys in their order, and the sector of the hand.
+ */
 typedef struct {
     struct {
         uint64_t key;
         bool mark;
     } entry[ENTRIES_MAX + 1];
-    unsigned count, hand;
-} clock_model;
+    unsigned count, hand, form;
+} gap_model;
 
-/* Bits that the keys of a model take, and how many they are. */
-static unsigned model_bits(const clock_model *m, const line_shape *shape, unsigned *keys) {
-    unsigned each = 1 + shape->clock.width, bits = shape->code_bits + SECTOR_BITS;
+/* Bits that the keys of a model take. */
+static unsigned model_bits(const gap_model *m, const gap_form *form) {
+    unsigned bits = form->gaps;
     uint64_t before = 0;
-    *keys = 0;
     for (unsigned i = 0; i < m->count; i++) {
-        bits += (unsigned)((m->entry[i].key - before) >> shape->clock.gap_bits);
-        bits += each;
-        *keys += 1;
+        bits += (unsigned)((m->entry[i].key - before) >> form->gap_bits) + 1 + form->width;
         before = m->entry[i].key;
     }
     return bits;
 }
 
-static bool model_fits(const clock_model *m, const line_shape *shape) {
-    unsigned keys, bits = model_bits(m, shape, &keys);
-    return bits <= LINE_BITS && keys <= shape->clock.most;
+static bool model_fits(const gap_model *m, const line_shape *shape) {
+    const gap_form *form = &shape->form[m->form];
+    return model_bits(m, form) <= LINE_BITS && m->count <= form->most;
 }
 
 /* The keys of a line that is known to have n of them, bit by bit. */
-static bool read_model_of(const line_shape *shape, const uint8_t *line, unsigned n,
-                          clock_model *m) {
-    const clock_form *form = &shape->clock;
-    unsigned bit = shape->code_bits + SECTOR_BITS, end = LINE_BITS - n * form->width;
-    uint64_t key = 0;
+static bool read_model_of(const line_shape *shape, const uint8_t *line, unsigned n, gap_model *m) {
     memset(m, 0, sizeof *m);
-    m->hand = (unsigned)get_bits(line, shape->code_bits, SECTOR_BITS);
+    m->form = read_code(line) - GAP_CODE;
+    const gap_form *form = &shape->form[m->form];
+    unsigned bit = form->gaps, end = LINE_BITS - n * form->width;
+    uint64_t key = 0;
+    m->hand = (unsigned)get_bits(line, CODE_BITS, SECTOR_BITS);
+    if (form->counted && get_bits(line, CODE_BITS + SECTOR_BITS, COUNT_BITS) != n) return false;
     for (unsigned i = 0; i < n; i++, bit++) {
         uint64_t field = get_bits(line, remainder_at(i, form->width), form->width);
         for (; bit < end && !get_bits(line, bit, 1); bit++) key += UINT64_C(1) << form->gap_bits;
@@ -67,110 +67,128 @@ static bool read_model_of(const line_shape *shape, const uint8_t *line, unsigned
 }
 
 /* No two numbers of keys make sense. */
-static clock_model read_model(const line_shape *shape, const uint8_t *line) {
-    clock_model model, found = {.count = 0};
+static gap_model read_model(const line_shape *shape, const uint8_t *line) {
+    const gap_form *form = form_of(shape, line);
+    gap_model model, found = {.count = 0};
     unsigned readings = 0;
-    for (unsigned n = 1; n <= shape->clock.most; n++)
+    for (unsigned n = 1; n <= form->most; n++)
         if (read_model_of(shape, line, n, &model)) found = model, readings++;
     assert_int_equal(readings, 1);
     return found;
 }
 
-static void model_remove(clock_model *m, unsigned i) {
+static void model_remove(gap_model *m, unsigned i) {
     m->count--;
     memmove(&m->entry[i], &m->entry[i + 1], (m->count - i) * sizeof m->entry[0]);
     memset(&m->entry[m->count], 0, sizeof m->entry[0]);
 }
 
-static unsigned sector_of(const line_shape *shape, uint64_t key) {
-    unsigned list = (unsigned)(key >> shape->clock.key_bits), sector = 0;
-    while ((sector + 1) * shape->shared.lists / SECTORS <= list) sector++;
+static unsigned sector_of(const line_shape *shape, const gap_form *form, uint64_t key) {
+    unsigned list = (unsigned)(key >> (64 - LIST_BITS - form->shift)), sector = 0;
+    while ((sector + 1) * shape->lists / SECTORS <= list) sector++;
     return sector;
 }
 
 /* The first key without a mark in the sector of the hand, or in a later one, goes. A sector that
- * the hand leaves has no marks, with `sweep`. */
-static void model_let_go(clock_model *m, const line_shape *shape, bool sweep) {
-    for (unsigned left = 0;; left++, m->hand = (m->hand + 1) % SECTORS) {
+ * the hand leaves has no marks. */
+static void model_let_go(gap_model *m, const line_shape *shape) {
+    const gap_form *form = &shape->form[m->form];
+    for (;; m->hand = (m->hand + 1) % SECTORS) {
         for (unsigned i = 0; i < m->count; i++) {
-            if (sector_of(shape, m->entry[i].key) != m->hand || m->entry[i].mark) continue;
+            if (sector_of(shape, form, m->entry[i].key) != m->hand || m->entry[i].mark) continue;
             model_remove(m, i);
             return;
         }
-        for (unsigned i = 0; i < m->count; i++) {
-            bool here = sector_of(shape, m->entry[i].key) == m->hand;
-            if (left == SECTORS || (sweep && here)) m->entry[i].mark = false;
-        }
+        for (unsigned i = 0; i < m->count; i++)
+            if (sector_of(shape, form, m->entry[i].key) == m->hand) m->entry[i].mark = false;
     }
 }
 
-static unsigned model_find(const clock_model *m, uint64_t key) {
-    unsigned i = 0;
-    while (i < m->count && m->entry[i].key != key) i++;
-    return i;
+static void model_cut(gap_model *m, const line_shape *shape) {
+    unsigned off = shape->form[m->form + 1].shift - shape->form[m->form].shift;
+    for (unsigned i = 0; i < m->count; i++) m->entry[i].key >>= off;
+    m->form++;
 }
 
-static bool model_offer(clock_model *m, const line_shape *shape, uint64_t key, clock_rule rule) {
-    unsigned at = model_find(m, key);
+static bool model_offer(gap_model *m, const line_shape *shape, uint64_t tag) {
+    unsigned at = 0;
+    uint64_t key = tag >> shape->form[m->form].shift;
+    while (at < m->count && m->entry[at].key != key) at++;
     if (at < m->count) return m->entry[at].mark = true;
-    for (;; model_let_go(m, shape, rule.sweep)) {
-        clock_model with = *m;
+    for (;;) {
+        const gap_form *form = &shape->form[m->form];
+        gap_model with = *m;
+        key = tag >> form->shift;
         for (at = 0; at < with.count && with.entry[at].key < key;) at++;
         memmove(&with.entry[at + 1], &with.entry[at], (with.count++ - at) * sizeof with.entry[0]);
         memset(&with.entry[at], 0, sizeof with.entry[0]);
         with.entry[at].key = key;
-        with.entry[at].mark = rule.sweep && sector_of(shape, key) == m->hand;
-        if (!model_fits(&with, shape)) continue;
-        *m = with;
-        return false;
+        with.entry[at].mark = form->last && sector_of(shape, form, key) == m->hand;
+        if (model_fits(&with, shape)) {
+            *m = with;
+            return false;
+        }
+        if (form->last) model_let_go(m, shape);
+        else model_cut(m, shape);
     }
 }
 
-static unsigned count_marks(const clock_model *model) {
+static unsigned count_marks(const gap_model *model) {
     unsigned marks = 0;
     for (unsigned i = 0; i < model->count; i++) marks += model->entry[i].mark;
     return marks;
 }
 
-/* A clocked line does what is said of it, in each of its two ways and for each processor: keys
- * that were hit stay until all are, or until the hand has come round, and the hand takes the next
- * that has no mark. */
-static void clocked_lines_are_what_they_say(void **unused) {
+static void assert_same(const line_shape *shape, const uint8_t *line, const gap_model *model) {
+    gap_model found = read_model(shape, line);
+    assert_memory_equal(&found, model, sizeof *model);
+    assert_true(weir__recent_is_sound(shape, line));
+    assert_int_equal(weir__recent_cost(shape, line), shape->form[model->form].cost * model->count);
+}
+
+/* A line with gaps does what is said of it, for each processor, from its first key in the widest
+ * form to where the hand has gone round many times in the narrowest. Most keys come again soon. */
+static void lines_with_gaps_are_what_they_say(void **unused) {
     (void)unused;
-    const clock_rule rules[] = {{false}, {true}};
-    for (double rate = 0.09; rate > 1e-9; rate *= 0.1)
-        for (unsigned w = 0; w < 6; w++) {
+    for (unsigned r = 0; r < RATES; r++)
+        for (cpu_kind cpu = CPU_ANY; cpu <= weir__cpu(); cpu++) {
             line_shape shape;
-            uint8_t line[LINE_BYTES] = {0};
-            clock_rule rule = rules[w % 2];
-            unsigned wiped = 0, marks = 0;
-            cpu_kind cpu = (cpu_kind)(w / 2), most = weir__cpu();
-            if (cpu > most) continue;
-            weir__recent_plan(&shape, rate);
-            line_content content = some_content(71, shape.clock.entries);
-            weir__recent_write(&shape, line, CLOCKED, &content);
-            clock_model model = read_model(&shape, line);
-            assert_true(model.count >= shape.clock.entries * 9 / 10);
-            for (uint64_t i = 0; i < 40u * shape.clock.entries; i++) {
-                uint64_t value = test_word(72, test_word(73, i) % (shape.clock.usual * 5 / 4));
+            uint8_t line[LINE_BYTES];
+            unsigned wiped = 0, marks = 0, forms = 0, gone = 0;
+            uint64_t cost = 0;
+            weir__recent_plan(&shape, rates[r]);
+            line_content content = some_content(&shape, 71, shape.flat + 1);
+            assert_true(weir__recent_write(&shape, line, &content));
+            gap_model model = read_model(&shape, line);
+            assert_int_equal(model.form, 0);
+            assert_int_equal(model.count, shape.flat + 1);
+            cost = weir__recent_cost(&shape, line);
+            for (uint64_t i = 0; i < 60u * last_form(&shape)->usual; i++) {
+                uint64_t value =
+                    test_word(72, test_word(73, i) % (last_form(&shape)->usual * 5 / 4));
                 if (i % 16 == 0) value = test_word(74, i);
-                bool seen = model_offer(&model, &shape, clock_key(&shape, value), rule);
-                clock_outcome outcome = CALL(offer_clocked, cpu, (&shape, line, value, rule));
+                uint64_t tag = tag_of(&shape, value);
+                unsigned form = model.form, count = model.count;
+                bool seen = model_offer(&model, &shape, tag);
+                gap_outcome outcome = CALL_CPU_VARIANT(offer_gaps, cpu, (&shape, line, tag));
                 assert_int_equal(outcome.seen, seen);
-                clock_model found = read_model(&shape, line);
-                assert_memory_equal(&found, &model, sizeof model);
-                assert_true(test_clocked(&shape, line, value));
-                assert_true(weir__recent_is_sound(&shape, line));
+                assert_int_equal(outcome.gone, count + !seen - model.count);
+                cost += outcome.cost;
+                assert_int_equal(cost, weir__recent_cost(&shape, line));
+                assert_same(&shape, line, &model);
+                assert_true(test_gaps(&shape, line, tag));
+                forms += model.form != form, gone += outcome.gone;
                 wiped += marks > count_marks(&model) + 1;
                 marks = count_marks(&model);
             }
-            assert_true(wiped > 1);
+            assert_int_equal(forms, shape.forms - 1);
+            assert_true(gone > 100 && wiped > 1);
         }
 }
 
-/* A clocked line has about as many keys as planned, of which the gaps are spread like waiting
- * times: within half a key, over 400 lines. */
-static void clocked_lines_hold_what_is_planned(void **unused) {
+/* A full line has about as many keys as planned, of which the gaps are spread like waiting times:
+ * within half a key or so, over 400 lines. */
+static void full_lines_hold_what_is_planned(void **unused) {
     (void)unused;
     for (unsigned r = 1; r < RATES; r++) {
         line_shape shape;
@@ -178,146 +196,109 @@ static void clocked_lines_hold_what_is_planned(void **unused) {
         weir__recent_plan(&shape, rates[r]);
         for (uint64_t i = 0; i < 400; i++) {
             uint8_t line[LINE_BYTES];
-            line_content content = some_content(75 + i, ENTRIES_MAX);
-            held += weir__recent_write(&shape, line, CLOCKED, &content);
+            line_content content = some_content(&shape, 75 + i, last_form(&shape)->most + 8);
+            while (!weir__recent_write(&shape, line, &content)) content.count--;
+            held += content.count;
             assert_true(weir__recent_is_sound(&shape, line));
         }
         printf("# fpr %g: %.2f keys in a line, planned %u\n", rates[r], held / 400,
-               shape.clock.usual);
-        assert_true(held / 400 > shape.clock.usual - 0.25);
-        assert_true(held / 400 < shape.clock.usual + 1.5);
+               last_form(&shape)->usual);
+        assert_true(held / 400 > last_form(&shape)->usual - 1.25);
+        assert_true(held / 400 < last_form(&shape)->usual + 1.5);
     }
-}
-
-/* ---- spread ---- */
-
-/* What a spread line holds: the keys of its lists, and the extras in the order in which they came.
- */
-typedef struct {
-    uint64_t single[ENTRIES_MAX], extra[ENTRIES_MAX];
-    unsigned singles, extras;
-} spread_model;
-
-static int by_number(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Keys as a number each, list before remainder, read bit by bit. */
-static spread_model read_spread_model(const line_shape *shape, const uint8_t *line) {
-    const spread_form *form = &shape->spread;
-    spread_model m = {.singles = 0};
-    for (unsigned list = 0; list < form->lists; list++) {
-        if (!get_bits(line, form->map + list, 1)) continue;
-        uint64_t low = get_bits(line, remainder_at(m.singles, form->width), form->width);
-        m.single[m.singles++] = (uint64_t)list << form->width | low;
-    }
-    m.extras = (unsigned)get_bits(line, shape->code_bits, form->count_bits);
-    for (unsigned j = 0; j < m.extras; j++)
-        m.extra[j] = get_bits(line, form->extras + j * form->extra_width, form->extra_width);
-    return m;
-}
-
-/* The place of a number, or `count`. */
-static unsigned place_of(const uint64_t *numbers, unsigned count, uint64_t number) {
-    unsigned i = 0;
-    while (i < count && numbers[i] != number) i++;
-    return i;
-}
-
-/* Any stream in a spread line: what was there is SEEN and is
- * the only thing that is; a new key is there afterwards; as many keys are gone as is said. */
-static void spread_lines_lose_what_they_say(void **unused) {
-    (void)unused;
-    for (unsigned r = 0; r < RATES; r++)
-        for (unsigned w = 0; w < 3; w++) {
-            line_shape shape;
-            uint8_t line[LINE_BYTES];
-            cpu_kind cpu = (cpu_kind)w;
-            uint64_t rng = 7;
-            if (cpu > weir__cpu()) continue;
-            weir__recent_plan(&shape, rates[r]);
-            const spread_form *form = &shape.spread;
-            if (!form->most) continue;
-            line_content content = some_content(81, shape.shared.fair);
-            weir__recent_write(&shape, line, SPREAD, &content);
-            for (uint64_t i = 0; i < 3000; i++) {
-                uint64_t value = test_word(82, test_word(83, i) % (form->most * 3 / 2));
-                uint64_t number = find_spread_key(form, value).extra;
-                spread_model before = read_spread_model(&shape, line);
-                bool there = place_of(before.single, before.singles, number) < before.singles ||
-                             place_of(before.extra, before.extras, number) < before.extras;
-                unsigned gone;
-                assert_int_equal(offer_spread(form, line, value, &rng, &gone, cpu), there);
-                spread_model after = read_spread_model(&shape, line);
-                assert_int_equal(after.singles + after.extras + gone,
-                                 before.singles + before.extras + !there);
-                assert_true(place_of(after.single, after.singles, number) < after.singles ||
-                            place_of(after.extra, after.extras, number) < after.extras);
-                qsort(after.single, after.singles, sizeof *after.single, by_number);
-                for (unsigned k = 1; k < after.singles; k++)
-                    assert_true(after.single[k - 1] >> form->width < after.single[k] >>
-                                form->width);
-                assert_true(test_spread(form, line, value));
-                assert_true(weir__recent_is_sound(&shape, line));
-            }
-        }
 }
 
 /* ---- from one form to another ---- */
 
-static bool has(const line_content *content, const line_shape *shape, uint64_t value) {
+static bool has(const line_content *content, uint64_t tag, unsigned kept) {
     for (unsigned i = 0; i < content->count; i++)
-        if (clock_key(shape, content->value[i]) == clock_key(shape, value)) return true;
+        if ((content->tag[i] ^ tag) >> (64 - kept) == 0 && ((content->tag[i] ^ tag) & 1) == 0)
+            return true;
     return false;
 }
 
-/* A full shared line becomes any form and back: what it says it kept is kept, and no other key
- * comes in. */
-static void forms_keep_what_fits(void **unused) {
+/* Any number of keys becomes a line, and is read again: all keys, all marks but those of words, and
+ * as many bits as its form keeps. A line never costs more than the bound. */
+static void lines_keep_what_they_are_given(void **unused) {
     (void)unused;
-    for (unsigned r = 0; r < RATES; r++)
-        for (unsigned form = 0; form < FORMS; form++)
-            for (uint64_t round = 0; round < 50; round++) {
-                line_shape shape;
-                uint8_t line[LINE_BYTES];
-                line_content read;
-                weir__recent_plan(&shape, rates[r]);
-                if (!form_is_possible(&shape, form)) continue;
-                line_content content = some_content(90 + round, shape.shared.fair);
-                for (unsigned i = 0; i < content.count; i++) content.mark[i] = i % 3 == 0;
-                unsigned kept = weir__recent_write(&shape, line, form, &content);
-                assert_true(kept + 7 >= content.count * 4 / 5);
-                assert_true(weir__recent_is_sound(&shape, line));
-                assert_int_equal(weir__recent_entries(&shape, line), kept);
-                weir__recent_read(&shape, line, &read);
-                assert_int_equal(read.count, kept);
-                for (unsigned i = 0; i < read.count; i++)
-                    assert_true(has(&content, &shape, read.value[i]));
+    for (unsigned r = 0; r < RATES; r++) {
+        line_shape shape;
+        uint8_t line[LINE_BYTES];
+        line_content read;
+        unsigned kept = 64;
+        weir__recent_plan(&shape, rates[r]);
+        for (unsigned n = 1; n <= ENTRIES_MAX; n++) {
+            line_content content = some_content(&shape, 90, n);
+            if (!weir__recent_write(&shape, line, &content)) break;
+            assert_true(weir__recent_is_sound(&shape, line));
+            assert_int_equal(weir__recent_entries(&shape, line), n);
+            assert_true(weir__recent_cost(&shape, line) <= COST_ONE);
+            weir__recent_read(&shape, line, &read);
+            assert_int_equal(read.count, n);
+            assert_true(read.kept <= kept && read.kept >= 64 - last_form(&shape)->shift);
+            kept = read.kept;
+            for (unsigned i = 0; i < n; i++) {
+                uint64_t mark = n <= WORDS_MOST ? content.tag[i] & 1 : 0;
+                assert_true(has(&content, read.tag[i] | mark, kept));
             }
+        }
+        assert_int_equal(kept, 64 - last_form(&shape)->shift);
+    }
 }
 
-/* All keys in one list are strange, but harmless. */
-static void one_list_is_sound(void **unused) {
+/* The union of two lines of any number of keys, a third of them in both; a few that differ
+ * are taken for the same where few bits are kept. */
+static void united_lines_have_the_keys_of_both(void **unused) {
     (void)unused;
-    line_shape shape;
-    uint8_t line[LINE_BYTES];
-    weir__recent_plan(&shape, 0.1);
-    line_content all = {.count = shape.shared.fair};
-    for (unsigned i = 0; i < all.count; i++) all.value[i] = value_of(1, shape.shared.lists, i, 20);
-    for (unsigned form = 0; form < FORMS; form++) {
-        weir__recent_write(&shape, line, form, &all);
-        assert_true(weir__recent_is_sound(&shape, line));
+    for (unsigned r = 0; r < RATES; r++) {
+        line_shape shape;
+        uint8_t a[LINE_BYTES], b[LINE_BYTES];
+        line_content both;
+        weir__recent_plan(&shape, rates[r]);
+        for (unsigned n = 3; n < last_form(&shape)->usual / 2; n += 3) {
+            line_content first = some_content(&shape, 91, n),
+                         second = some_content(&shape, 91, n + n * 2 / 3);
+            memmove(second.tag, second.tag + n * 2 / 3, n * sizeof *second.tag);
+            second.count = n;
+            assert_true(weir__recent_write(&shape, a, &first) &&
+                        weir__recent_write(&shape, b, &second));
+            assert_true(weir__recent_unite(&shape, a, b, &both));
+            assert_in_range(both.count, n + n * 2 / 3 - (r < 3 ? 5 : 0), n + n * 2 / 3);
+        }
+        line_content most = some_content(&shape, 92, last_form(&shape)->usual * 3 / 4),
+                     others = some_content(&shape, 93, last_form(&shape)->usual * 3 / 4);
+        assert_true(weir__recent_write(&shape, a, &most) && weir__recent_write(&shape, b, &others));
+        assert_false(weir__recent_unite(&shape, a, b, &both));
     }
+}
+
+/* All keys side by side, or all the same in what is kept of them, are strange, but harmless. */
+static void strange_keys_are_sound(void **unused) {
+    (void)unused;
+    for (unsigned r = 0; r < RATES; r++)
+        for (unsigned same = 0; same < 2; same++)
+            for (cpu_kind cpu = CPU_ANY; cpu <= weir__cpu(); cpu++) {
+                line_shape shape;
+                uint8_t line[LINE_BYTES];
+                weir__recent_plan(&shape, rates[r]);
+                line_content content = {.count = shape.flat + 1, .kept = 64};
+                for (unsigned i = 0; i < content.count; i++)
+                    content.tag[i] = (uint64_t)i << (same ? 33 : 8);
+                assert_true(weir__recent_write(&shape, line, &content));
+                for (uint64_t i = 0; i < 1000; i++) {
+                    CALL_CPU_VARIANT(offer_gaps, cpu, (&shape, line, i % 300 << (same ? 33 : 8)));
+                    assert_true(weir__recent_is_sound(&shape, line));
+                }
+            }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clocked_lines_are_what_they_say),
-        cmocka_unit_test(clocked_lines_hold_what_is_planned),
-        cmocka_unit_test(spread_lines_lose_what_they_say),
-        cmocka_unit_test(forms_keep_what_fits),
-        cmocka_unit_test(one_list_is_sound),
+        cmocka_unit_test(lines_with_gaps_are_what_they_say),
+        cmocka_unit_test(full_lines_hold_what_is_planned),
+        cmocka_unit_test(lines_keep_what_they_are_given),
+        cmocka_unit_test(united_lines_have_the_keys_of_both),
+        cmocka_unit_test(strange_keys_are_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 /* recent_bits.h - the bits of one cache line of `recent`, read, written and moved.
  *
  * A line is 512 bits, numbered from the low bit of byte 0, so the picture is the same on every
- * machine. Here they are handled a word at a time; recent_wide.h does the same to the whole line
- * at once where the processor can.
+ * machine.
  */
 #ifndef WEIR_FILTER_RECENT_BITS_H
 #define WEIR_FILTER_RECENT_BITS_H
@@ -15,19 +14,20 @@
 #include "filter/recent/recent_plan.h"
 
 /* What does not happen with every key is a function of its own, one for each kind of
- * processor: code for one stalls when it is called from code for another. NOT_HERE makes
- * them from NAME_here, whose arguments may name the `cpu`; CALL calls the one that suits. */
-#define NOT_HERE(type, name, parameters, arguments)                                                \
-    NOT_HERE_FOR(, CPU_ANY, type, name##_any, parameters, name##_here arguments)                   \
-    NOT_HERE_FOR(FOR_AVX2, CPU_AVX2, type, name##_avx2, parameters, name##_here arguments)         \
-    NOT_HERE_FOR(FOR_AVX512, CPU_AVX512, type, name##_avx512, parameters, name##_here arguments)
-#define NOT_HERE_FOR(target, kind, type, name, parameters, call)                                   \
+ * processor: code for one stalls when it is called from code for another. DEFINE_CPU_VARIANTS makes
+ * them from NAME_here, whose arguments may name the `cpu`; CALL_CPU_VARIANT calls the one that
+ * suits. */
+#define DEFINE_CPU_VARIANTS(type, name, parameters, arguments)                                     \
+    CPU_VARIANT(, CPU_ANY, type, name##_any, parameters, name##_here arguments)                    \
+    CPU_VARIANT(FOR_AVX2, CPU_AVX2, type, name##_avx2, parameters, name##_here arguments)          \
+    CPU_VARIANT(FOR_AVX512, CPU_AVX512, type, name##_avx512, parameters, name##_here arguments)
+#define CPU_VARIANT(target, kind, type, name, parameters, call)                                    \
     target __attribute__((noinline, unused)) static type name parameters {                         \
         const cpu_kind cpu = kind;                                                                 \
         (void)cpu;                                                                                 \
         return call;                                                                               \
     }
-#define CALL(name, cpu, arguments)                                                                 \
+#define CALL_CPU_VARIANT(name, cpu, arguments)                                                     \
     ((cpu) == CPU_ANY    ? name##_any arguments                                                    \
      : (cpu) == CPU_AVX2 ? name##_avx2 arguments                                                   \
                          : name##_avx512 arguments)
@@ -81,32 +81,35 @@ HOT uint64_t from_place(int x) {
 HOT uint64_t places_in(unsigned k, unsigned from, unsigned to) {
     return from_place((int)from - 64 * (int)k) & ~from_place((int)to - 64 * (int)k);
 }
-HOT void clear_bits(uint8_t *line, unsigned from, unsigned to) {
-    for (unsigned k = from / 64; 64 * k < to; k++)
-        put_word(line, k, get_word(line, k) & ~places_in(k, from, to));
+
+/* Where remainder i stands, the first at the end of the line, or where after the last it might. */
+HOT unsigned remainder_at(unsigned i, unsigned width) { return LINE_BITS - (i + 1) * width; }
+HOT unsigned place_in_body(unsigned i, unsigned width) {
+    return LINE_BITS - least((i + 1) * width, LINE_BITS);
 }
 
-/* Move the bits [from, to) up, or down, by 1..63 places. */
-HOT void move_up(uint8_t *line, unsigned from, unsigned to, unsigned by) {
-    if (from >= to) return;
-    unsigned first = (from + by) / 64, last = (to + by - 1) / 64;
-    for (unsigned k = last;; k--) {
-        uint64_t old = get_word(line, k), moved = old << by;
-        if (k) moved |= get_word(line, k - 1) >> (64 - by);
-        uint64_t mask = places_in(k, from + by, to + by);
-        put_word(line, k, (old & ~mask) | (moved & mask));
-        if (k == first) break;
-    }
+/* The 1s among the bits [from, to) of a line. */
+HOT unsigned ones_among(const uint8_t *line, unsigned from, unsigned to) {
+    unsigned count = 0;
+    for (unsigned k = from / 64; 64 * k < to; k++)
+        count += (unsigned)__builtin_popcountll(get_word(line, k) & places_in(k, from, to));
+    return count;
 }
-HOT void move_down(uint8_t *line, unsigned from, unsigned to, unsigned by) {
-    if (from >= to) return;
-    unsigned first = (from - by) / 64, last = (to - by - 1) / 64;
-    for (unsigned k = first; k <= last; k++) {
-        uint64_t old = get_word(line, k), moved = old >> by;
-        if (k < 7) moved |= get_word(line, k + 1) << (64 - by);
-        uint64_t mask = places_in(k, from - by, to - by);
-        put_word(line, k, (old & ~mask) | (moved & mask));
-    }
+
+HOT unsigned read_code(const uint8_t *line) { return line[0] & (uint8_t)low_mask(CODE_BITS); }
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* A line in two registers. */
+typedef struct {
+    __m256i low, high;
+} line_pair;
+
+FOR_AVX2 static inline line_pair pair_load(const uint8_t *at) {
+    return (line_pair){_mm256_loadu_si256((const __m256i *)at),
+                       _mm256_loadu_si256((const __m256i *)(at + LINE_BYTES / 2))};
 }
+#endif
 
 #endif

@@ -1,9 +1,9 @@
 /* recent_grow.c - the table of a small `recent` doubles, and becomes lines. See recent_table.h. */
 #include <string.h>
 
-#include "filter/recent/recent_convert.h"
 #include "filter/recent/recent_filter.h"
-#include "filter/recent/recent_shared.h"
+#include "filter/recent/recent_flat.h"
+#include "filter/recent/recent_line.h"
 #include "filter/recent/recent_table.h"
 
 /* Lines whose keys may be so far behind their own that they do not move ahead of all that is still
@@ -89,32 +89,20 @@ static unsigned gather(const recent_filter *f, uint64_t number, const uint8_t *h
     return n;
 }
 
-/* The content of a line of some keys, of which the first came first. */
-static void fill(const line_shape *shape, line_content *content, const uint64_t *values,
-                 unsigned n) {
-    content->count = n < shape->shared.most ? n : shape->shared.most;
-    for (unsigned i = 0; i < content->count; i++) {
-        content->value[content->count - 1 - i] = values[i];
-        content->mark[i] = false;
-    }
+/* A line of some keys, but for those that no form has room for. Returns how many it has. */
+static unsigned make_line(const line_shape *shape, uint8_t *line, const uint64_t *values,
+                          unsigned n) {
+    line_content content = {.count = n, .kept = 64};
+    for (unsigned i = 0; i < n; i++) content.tag[i] = tag_of(shape, values[i]) & ~UINT64_C(1);
+    while (!weir__recent_write(shape, line, &content)) content.count--;
+    return content.count;
 }
 
 const uint8_t *weir__recent_line(const recent_filter *f, uint64_t number, uint8_t *line) {
     uint64_t values[ENTRIES_MAX];
-    line_content content;
     if (!f->state.table) return f->base.cells + number * LINE_BYTES;
-    fill(&f->shape, &content, values, gather(f, number, f->base.cells, values));
-    weir__recent_write(&f->shape, line, SHARED, &content);
+    make_line(&f->shape, line, values, gather(f, number, f->base.cells, values));
     return line;
-}
-
-static void make_line(recent_filter *f, uint8_t *line, const uint64_t *values, unsigned n) {
-    const uint32_t *cost = f->shape.shared.cost;
-    line_content content;
-    fill(&f->shape, &content, values, n);
-    while (!weir__recent_pay(f, cost[0], cost[content.count])) content.count--;
-    f->state.books.held += content.count;
-    weir__recent_write(&f->shape, line, SHARED, &content);
 }
 
 static void leave_table(recent_filter *f) {
@@ -123,8 +111,12 @@ static void leave_table(recent_filter *f) {
     uint64_t held = f->state.books.held;
     memcpy(head, f->base.cells, known * LINE_BYTES);
     f->state.books.held = 0;
-    for (uint64_t i = 0; i < f->lines; i++)
-        make_line(f, f->base.cells + i * LINE_BYTES, values, gather(f, i, head, values));
+    for (uint64_t i = 0; i < f->lines; i++) {
+        uint8_t *line = f->base.cells + i * LINE_BYTES;
+        unsigned n = gather(f, i, head, values);
+        f->state.books.held += make_line(&f->shape, line, values, n);
+        f->state.books.spent += weir__recent_cost(&f->shape, line);
+    }
     f->state.books.forgotten += held - f->state.books.held;
     f->state.table = 0;
 }

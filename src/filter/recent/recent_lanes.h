@@ -1,10 +1,10 @@
-/* recent_lanes.h - a clocked line of `recent`, eight keys at a time.
+/* recent_lanes.h - a line of `recent` with gaps, eight keys at a time.
  *
- * To know one key of a clocked line all those before it have to be added up, and to change one
- * its neighbours' bits have to move. Key by key that takes some 1400 instructions; here all keys
- * are read into numbers of 32 bits, changed as such, and the line is written anew: some 500, and
- * few branches that are hard to guess. It takes AVX2, and keys that fit (`in_lanes`). What comes
- * of it is the same, bit by bit; recent_clock.h says what that is.
+ * To know one key of such a line all those before it have to be added up, and to change one its
+ * neighbours' bits have to move. Key by key that takes some 1400 instructions; here all keys are
+ * read into numbers of 32 bits, changed as such, and the line is written anew: some 500, and few
+ * branches that are hard to guess. It takes AVX2, and keys that fit (`in_lanes`). What comes of it
+ * is the same, bit by bit; recent_gaps.h says what that is.
  *
  *     gaps      the places of the 1s, one after the other
  *     fields    the remainders of four keys are in 16 bytes, from where they are shuffled
@@ -13,16 +13,15 @@
 #ifndef WEIR_FILTER_RECENT_LANES_H
 #define WEIR_FILTER_RECENT_LANES_H
 
-#include "filter/recent/recent_shared.h"
+#include "filter/recent/recent_flat.h"
 
 #if defined(__x86_64__)
 
-#define LANES_MOST (16 * CLOCK_LANES)
 #define NO_KEY INT32_MAX /* in lanes behind the last key: above all keys */
 
 typedef struct {
-    unsigned n, hand, zeros, gone; /* as in clock_keys */
-    uint64_t marks;                /* a bit for each key */
+    unsigned n, hand, zeros; /* as in gap_keys */
+    uint64_t marks;          /* a bit for each key */
     /* Keys 1, 2, ... n from the ninth number on, where a register begins; before them a 0. */
     _Alignas(32) int32_t room[8 + LANES_MOST + 16];
 } lane_keys;
@@ -57,8 +56,7 @@ FOR_AVX2 static inline __m256i last_lane(__m256i x) {
 }
 
 /* The remainders of keys 8v + 1 to 8v + 8, with their marks. */
-FOR_AVX2 static inline __m256i read_fields(const uint8_t *line, const clock_form *form,
-                                           unsigned v) {
+FOR_AVX2 static inline __m256i read_fields(const uint8_t *line, const gap_form *form, unsigned v) {
     const __m256i each = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
     const __m256i four = _mm256_set1_epi32(0x03020100);
@@ -84,7 +82,7 @@ FOR_AVX2 static inline void list_ones(uint64_t ones, unsigned n, uint8_t *places
 
 /* The places of the n 1s among the gaps, from the first bit of these on. Mostly all are among
  * those that one load reaches. */
-FOR_AVX2 static inline void read_ends(const uint8_t *line, const clock_form *form, unsigned n,
+FOR_AVX2 static inline void read_ends(const uint8_t *line, const gap_form *form, unsigned n,
                                       uint8_t *places) {
     unsigned gaps = form->gaps, end = LINE_BITS - n * form->width, i = 0;
     uint64_t first = load64(line + gaps / 8) >> gaps % 8 & low_mask(end - gaps);
@@ -97,8 +95,9 @@ FOR_AVX2 static inline void read_ends(const uint8_t *line, const clock_form *for
             places[i++] = (uint8_t)(64 * k + (unsigned)__builtin_ctzll(ones) - gaps);
 }
 
-/* Whether a line has as many keys as is usual: as many 1s among its gaps then. */
-FOR_AVX2 static inline bool is_usual(const uint8_t *line, const clock_form *form) {
+/* Whether a line has as many keys as is usual, as it need not say: as many 1s among its gaps. */
+FOR_AVX2 static inline bool is_usual(const uint8_t *line, const gap_form *form) {
+    if (form->counted) return false;
     unsigned end = LINE_BITS - form->usual * form->width, ones = 0, k = 1;
     uint64_t word = get_word(line, 0) & ~low_mask(form->gaps);
     for (; 64 * k <= end; word = get_word(line, k++)) ones += (unsigned)__builtin_popcountll(word);
@@ -106,7 +105,7 @@ FOR_AVX2 static inline bool is_usual(const uint8_t *line, const clock_form *form
 }
 
 /* The n keys of a line. */
-FOR_AVX2 static inline void read_lanes(const uint8_t *line, const clock_form *form, unsigned n,
+FOR_AVX2 static inline void read_lanes(const uint8_t *line, const gap_form *form, unsigned n,
                                        lane_keys *keys) {
     const __m128i gap_bits = _mm_cvtsi32_si128((int)form->gap_bits);
     __m256i before = _mm256_setzero_si256();
@@ -115,10 +114,9 @@ FOR_AVX2 static inline void read_lanes(const uint8_t *line, const clock_form *fo
     unsigned v = 0;
     read_ends(line, form, n, places);
     keys->n = n;
-    keys->gone = 0;
     keys->marks = 0;
     keys->zeros = n ? places[n - 1] - (n - 1) : 0;
-    keys->hand = (unsigned)get_bits(line, form->gaps - SECTOR_BITS, SECTOR_BITS);
+    keys->hand = (unsigned)get_bits(line, CODE_BITS, SECTOR_BITS);
     key[0] = 0;
     for (; 8 * v < n; v++) {
         __m256i number = _mm256_add_epi32(lane_numbers(), _mm256_set1_epi32((int)(8 * v)));
@@ -150,12 +148,12 @@ FOR_AVX2 static inline unsigned lanes_below(lane_keys *keys, uint64_t key) {
 }
 
 /* The 0s of the gap between two keys. */
-FOR_AVX2 static inline unsigned zeros_between(const clock_form *form, int32_t a, int32_t b) {
+FOR_AVX2 static inline unsigned zeros_between(const gap_form *form, int32_t a, int32_t b) {
     return (uint32_t)(b - a) >> form->gap_bits;
 }
 
 /* By how many 0s the gaps are more with a key after so many others. */
-FOR_AVX2 static inline unsigned zeros_with(lane_keys *keys, const clock_form *form, unsigned below,
+FOR_AVX2 static inline unsigned zeros_with(lane_keys *keys, const gap_form *form, unsigned below,
                                            int32_t key) {
     const int32_t *at = lanes_of(keys) + below;
     unsigned more = zeros_between(form, at[0], key);
@@ -164,7 +162,7 @@ FOR_AVX2 static inline unsigned zeros_with(lane_keys *keys, const clock_form *fo
 }
 
 /* The i-th key goes. */
-FOR_AVX2 static inline void take_lane(lane_keys *keys, const clock_form *form, unsigned i) {
+FOR_AVX2 static inline void take_lane(lane_keys *keys, const gap_form *form, unsigned i) {
     int32_t *at = lanes_of(keys);
     uint64_t before = low_mask(i - 1);
     unsigned less = zeros_between(form, at[i - 1], at[i]);
@@ -177,7 +175,7 @@ FOR_AVX2 static inline void take_lane(lane_keys *keys, const clock_form *form, u
 }
 
 /* A key comes after so many others. */
-FOR_AVX2 static inline void put_lane(lane_keys *keys, const clock_form *form, unsigned below,
+FOR_AVX2 static inline void put_lane(lane_keys *keys, const gap_form *form, unsigned below,
                                      int32_t key, bool mark) {
     int32_t *at = lanes_of(keys) + 1;
     uint64_t before = low_mask(below);
@@ -191,23 +189,21 @@ FOR_AVX2 static inline void put_lane(lane_keys *keys, const clock_form *form, un
     keys->n++;
 }
 
-FOR_AVX2 static inline bool lanes_have_room(lane_keys *keys, const clock_form *form, unsigned below,
+FOR_AVX2 static inline bool lanes_have_room(lane_keys *keys, const gap_form *form, unsigned below,
                                             int32_t key) {
     unsigned zeros = keys->zeros + zeros_with(keys, form, below, key);
     return keys->n < form->most &&
            form->gaps + zeros + (keys->n + 1) * (1 + form->width) <= LINE_BITS;
 }
 
-/* turn_hand() of recent_clock.h. */
-FOR_AVX2 static inline unsigned turn_lane_hand(lane_keys *keys, const clock_form *form,
-                                               bool sweep) {
+/* turn_hand() of recent_gaps.h. */
+FOR_AVX2 static inline unsigned turn_lane_hand(lane_keys *keys, const gap_form *form) {
     unsigned first = lanes_below(keys, form->sectors[keys->hand]);
-    for (unsigned turn = 0;; turn++) {
+    for (;;) {
         unsigned stop = lanes_below(keys, form->sectors[keys->hand + 1]);
         uint64_t sector = low_mask(stop) & ~low_mask(first), bare = sector & ~keys->marks;
         if (bare) return (unsigned)__builtin_ctzll(bare) + 1;
-        if (sweep) keys->marks &= ~sector;
-        if (turn == SECTORS) keys->marks = 0;
+        keys->marks &= ~sector;
         keys->hand = (keys->hand + 1) % SECTORS;
         first = keys->hand ? stop : 0;
     }
@@ -229,7 +225,7 @@ FOR_AVX2 static inline uint64_t ends_in_word(const int32_t *places, unsigned n, 
 }
 
 /* The places of the 1s, behind the last far away, and the remainders in pairs. */
-FOR_AVX2 static inline void spell_lanes(lane_keys *keys, const clock_form *form, int32_t *places,
+FOR_AVX2 static inline void spell_lanes(lane_keys *keys, const gap_form *form, int32_t *places,
                                         uint64_t *pairs) {
     const __m128i gap_bits = _mm_cvtsi32_si128((int)form->gap_bits),
                   width = _mm_cvtsi32_si128((int)form->width);
@@ -283,7 +279,8 @@ FOR_AVX2 static inline void pack_fours(uint8_t *line, const uint64_t *pairs, uns
     }
 }
 
-FOR_AVX2 static inline void write_lanes(uint8_t *line, lane_keys *keys, const clock_form *form) {
+FOR_AVX2 static inline void write_lanes(const line_shape *shape, uint8_t *line, lane_keys *keys,
+                                        const gap_form *form) {
     int32_t places[LANES_MOST];
     uint64_t pairs[LANES_MOST / 2];
     unsigned gaps = form->gaps;
@@ -291,8 +288,8 @@ FOR_AVX2 static inline void write_lanes(uint8_t *line, lane_keys *keys, const cl
     spell_lanes(keys, form, places, pairs);
     if (form->width % 2) pack_pairs((uint8_t *)words, pairs, (keys->n + 1) / 2, 2 * form->width);
     else pack_fours((uint8_t *)words, pairs, (keys->n + 1) / 2, 2 * form->width);
-    words[0] |= (get_word(line, 0) & low_mask(gaps - SECTOR_BITS)) | (uint64_t)keys->hand
-                                                                         << (gaps - SECTOR_BITS);
+    words[0] |= GAP_CODE + (uint64_t)(form - shape->form) + (keys->hand << CODE_BITS);
+    if (form->counted) words[0] |= (uint64_t)keys->n << (CODE_BITS + SECTOR_BITS);
     for (unsigned w = 0; 64 * w < keys->zeros + keys->n; w++) {
         uint64_t ends = ends_in_word(places, keys->n, w);
         words[w] |= ends << gaps;
@@ -301,49 +298,85 @@ FOR_AVX2 static inline void write_lanes(uint8_t *line, lane_keys *keys, const cl
     memcpy(line, words, LINE_BYTES);
 }
 
-/* Of some keys, each with its mark as the last bit, as many as fit are written to a line that is
- * empty. */
-FOR_AVX2 static inline unsigned fill_lanes(uint8_t *line, const clock_form *form,
-                                           const uint64_t *entries, unsigned count) {
-    lane_keys keys;
-    read_lanes(line, form, 0, &keys);
-    for (unsigned i = 0; i < count; i++) {
-        int32_t key = (int32_t)(entries[i] >> 1);
-        unsigned below = lanes_below(&keys, entries[i] >> 1);
-        if (!lanes_have_room(&keys, form, below, key)) break;
-        put_lane(&keys, form, below, key, entries[i] & 1);
-        if (keys.n % 8 == 0) put_lanes(lanes_of(&keys) + 1 + keys.n, _mm256_set1_epi32(NO_KEY));
+/* All keys lose their last bits. */
+FOR_AVX2 static inline void cut_lanes(lane_keys *keys, const gap_form *from, const gap_form *to) {
+    const __m128i off = _mm_cvtsi32_si128((int)(to->shift - from->shift));
+    int32_t *at = lanes_of(keys);
+    keys->zeros = 0;
+    for (unsigned v = 0; 8 * v < keys->n; v++) {
+        __m256i is_key = first_lanes((int)(keys->n - 8 * v));
+        __m256i cut = _mm256_srl_epi32(lanes_at(at + 1 + 8 * v), off);
+        put_lanes(at + 1 + 8 * v, _mm256_blendv_epi8(_mm256_set1_epi32(NO_KEY), cut, is_key));
     }
-    write_lanes(line, &keys, form);
-    return keys.n;
+    for (unsigned i = 1; i <= keys->n; i++) keys->zeros += zeros_between(to, at[i - 1], at[i]);
 }
 
-/* Offer a key to a line of n keys. False: it is new, and so many had to go for it. */
-FOR_AVX2 static inline bool offer_lanes(uint8_t *line, const clock_form *form, unsigned n,
-                                        uint64_t key, bool sweep, unsigned *gone) {
+/* enter_gaps() of recent_gaps.h. */
+FOR_AVX2 static inline const gap_form *enter_lanes(lane_keys *keys, const gap_form *form,
+                                                   uint64_t tag, uint8_t *gone) {
+    for (;;) {
+        uint64_t key = tag >> form->shift;
+        unsigned below = lanes_below(keys, key), hand = keys->hand;
+        while (!lanes_have_room(keys, form, below, (int32_t)key) && form->last) {
+            unsigned out = turn_lane_hand(keys, form);
+            take_lane(keys, form, out);
+            (*gone)++;
+            below -= out <= below;
+            hand = keys->hand;
+        }
+        if (lanes_have_room(keys, form, below, (int32_t)key)) {
+            bool at_hand = key >= form->sectors[hand] && key < form->sectors[hand + 1];
+            put_lane(keys, form, below, (int32_t)key, form->last && at_hand);
+            return form;
+        }
+        cut_lanes(keys, form, form + 1);
+        form++;
+    }
+}
+
+/* Tags of which the last bit is the mark, in any order, become a line of the widest form. */
+FOR_AVX2 static inline void sort_to_lanes(const line_shape *shape, uint8_t *line,
+                                          const uint64_t *tags, unsigned n) {
+    const gap_form *form = shape->form;
+    int32_t unsorted[HALVES_MOST + 1], rank[HALVES_MOST + 1] = {0};
+    lane_keys keys = {.n = n};
+    int32_t *key = lanes_of(&keys);
+    for (unsigned i = 0; i <= HALVES_MOST; i++)
+        unsorted[i] = i < n ? (int32_t)(tags[i] >> form->shift) : NO_KEY;
+    for (int j = 0; j <= (int)HALVES_MOST; j++)
+        for (int i = 0; i <= (int)HALVES_MOST; i++)
+            rank[i] += (unsorted[j] < unsorted[i]) | ((unsorted[j] == unsorted[i]) & (j < i));
+    for (unsigned i = 0; i <= HALVES_MOST; i++) {
+        key[1 + rank[i]] = unsorted[i];
+        keys.marks |= (i < n ? tags[i] & 1 : 0) << rank[i];
+    }
+    for (unsigned i = 1; i <= n; i++) keys.zeros += zeros_between(form, key[i - 1], key[i]);
+    write_lanes(shape, line, &keys, form);
+}
+
+/* Offer a key to a line of n keys. False: it is new, so many had to go for it, and the line costs
+ * so much more. */
+FOR_AVX2 static inline bool offer_lanes(const line_shape *shape, uint8_t *line,
+                                        const gap_form *form, unsigned n, uint64_t tag,
+                                        uint8_t *gone, uint64_t *cost) {
     lane_keys keys;
+    uint64_t key = tag >> form->shift;
     read_lanes(line, form, n, &keys);
     unsigned below = lanes_below(&keys, key);
     if (below < n && lanes_of(&keys)[below + 1] == (int32_t)key) {
-        set_mark(line, remainder_at(below, form->width), 1);
+        unsigned bit = remainder_at(below, form->width);
+        line[bit / 8] |= (uint8_t)(1u << bit % 8);
         return true;
     }
-    while (!lanes_have_room(&keys, form, below, (int32_t)key)) {
-        unsigned out = turn_lane_hand(&keys, form, sweep);
-        take_lane(&keys, form, out);
-        keys.gone++;
-        below -= out <= below;
-    }
-    bool at_hand = key >= form->sectors[keys.hand] && key < form->sectors[keys.hand + 1];
-    put_lane(&keys, form, below, (int32_t)key, sweep && at_hand);
-    write_lanes(line, &keys, form);
-    *gone = keys.gone;
+    const gap_form *then = enter_lanes(&keys, form, tag, gone);
+    write_lanes(shape, line, &keys, then);
+    *cost = keys.n * then->cost - n * form->cost;
     return false;
 }
 #else
 #define is_usual(...) false
 #define offer_lanes(...) false
-#define fill_lanes(...) 0
+#define sort_to_lanes(...) ((void)0)
 #endif
 
 #endif

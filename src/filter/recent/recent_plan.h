@@ -11,96 +11,49 @@
 
 #define LINE_BYTES 64u
 #define LINE_BITS 512u
-#define ENTRIES_MAX 240u   /* the most that a line may hold: lists of one bit, and a bit each */
-#define WIDTH_MAX 56u      /* of a remainder: with a shift of up to 7 bits it is read in one load */
-#define WORDS_MOST 8u      /* entries of a flat line: in words, */
-#define HALVES_MOST 15u    /* in half words */
-#define CUTS_MOST 6u       /* widths of a line in lists */
-#define SECTOR_BITS 3u     /* of the hand of a clocked line, */
-#define SECTORS 8u         /* which is in one of so many parts */
-#define CLOCK_LANES 4u     /* registers for its remainders, sixteen each */
-#define CLOCK_LANE_MAX 25u /* bits of one that fits 32, wherever in a byte it begins */
+#define CODE_BITS 5u     /* that a line begins with: n of a flat one, else 16 and its form */
+#define GAP_CODE 16u     /* the code of the first form with gaps */
+#define GAP_FORMS 8u     /* of them, at most; 8 steps of a third lead from 17 keys to 127 */
+#define WORDS_MOST 8u    /* entries of a flat line: in words, */
+#define HALVES_MOST 15u  /* in half words */
+#define ENTRIES_MAX 160u /* in any line: at fpr=50%, the highest there is, 140 fit */
+#define LIST_BITS 8u     /* of a tag, at its high end, for a number below `lists` */
+#define WIDTH_MAX 56u    /* of a remainder: with a shift of up to 7 bits it is read in one load */
+#define COUNT_BITS 8u    /* for the number of keys, where it is written down */
+#define SECTOR_BITS 3u   /* of the hand, */
+#define SECTORS 8u       /* which is in one of so many parts of a line */
+#define LANES_MOST 64u   /* keys of a line that is read into registers: marks are one word, */
+#define LANE_MAX 25u     /* and a remainder fits 32 bits, wherever in a byte it begins */
 
 #define COST_ONE (UINT64_C(1) << 24) /* the cost of a line that matches at the bound exactly */
 
-enum { SHARED, CLOCKED, SPREAD, FORMS }; /* what a line that is no longer flat can look like */
-
-/* The bits that remainders keep when a line grows from n entries to one more. */
+/* A form with gaps. A key is the tag without its last `shift` bits. */
 typedef struct {
-    unsigned n;
-    uint64_t keep[8];
-} line_cut;
-
-typedef struct {
-    unsigned lists;                 /* Q */
-    unsigned most;                  /* entries in a line, at most */
-    unsigned fair;                  /* entries that every line may have */
-    unsigned flat;                  /* entries of a flat line, at most */
-    unsigned list_bits;             /* of a list's number */
-    bool one_word;                  /* the header is never longer */
-    bool in_pairs;                  /* two remainders are read at once */
-    unsigned marked;                /* entries in lists that have marks, at most */
-    uint8_t width[ENTRIES_MAX + 2]; /* of a remainder with its mark, for n entries */
-    uint32_t cost[ENTRIES_MAX + 2]; /* chance match for n entries, in budget units */
-    line_cut cuts[CUTS_MOST];       /* in order */
-} shared_form;
+    unsigned usual;                     /* keys of a full line, on average, */
+    unsigned most;                      /* and at most */
+    unsigned shift;                     /* bits of a tag that are not kept */
+    unsigned gap_bits;                  /* b: of a gap, the others are in unary */
+    unsigned width;                     /* of a remainder with its mark */
+    unsigned gaps;                      /* the bit at which the gaps begin, behind the hand */
+    bool counted;                       /* the number of keys stands before the gaps */
+    bool last;                          /* there is no narrower form */
+    bool in_lanes;                      /* eight keys at a time, see recent_lanes.h: */
+    uint64_t cost;                      /* of each key */
+    uint64_t sectors[SECTORS + 1];      /* where those of the hand begin, and the last ends */
+    uint8_t four_first[LANES_MOST / 4]; /* of each four remainders, the first of 16 bytes, */
+    uint8_t four_bit[LANES_MOST];       /* and where in these a remainder begins */
+} gap_form;
 
 typedef struct {
-    unsigned code;
-    unsigned lists;       /* Q' */
-    unsigned finer;       /* Q' = Q 2^finer */
-    unsigned width;       /* of a remainder, */
-    unsigned extra_width; /* and with the number of its list before it */
-    unsigned count_bits;  /* of the number of extras */
-    unsigned map;         /* the bit at which the map begins, */
-    unsigned extras;      /* and the extras */
-    unsigned words;       /* that the map reaches into */
-    unsigned most;        /* entries, at most; 0: not to be had */
-    uint64_t cost;        /* of any line in this form */
-} spread_form;
-
-typedef struct {
-    unsigned entries; /* keys of a shared line that becomes one; 0: not to be had */
-    unsigned usual;   /* keys, on average, */
-    unsigned most;    /* and at most */
-    unsigned code;
-    unsigned key_bits;             /* of a key, besides its list */
-    unsigned gap_bits;             /* b: of a gap, the others are in unary */
-    unsigned width;                /* of a remainder with its mark */
-    unsigned gaps;                 /* the bit at which the gaps begin, behind the hand */
-    uint64_t cost;                 /* of any line in this form */
-    uint64_t sectors[SECTORS + 1]; /* where those of the hand begin, and the last ends */
-    /* for reading sixteen remainders at once, each into a word of 32 bits: */
-    bool in_lanes;
-    uint8_t lane_bytes[CLOCK_LANES][LINE_BYTES]; /* their bytes, */
-    uint32_t lane_shift[CLOCK_LANES][16];        /* and where in these they begin */
-    uint8_t four_first[4 * CLOCK_LANES];         /* of each four, the first of 16 bytes, */
-    uint8_t four_bit[16 * CLOCK_LANES];          /* and where in these a remainder begins */
-} clock_form;
-
-/* The first bits of a line are its code: n of a shared one, or one of the two codes that follow. */
-typedef struct {
-    unsigned code_bits;
-    unsigned code_clocked; /* the first of the two */
-    uint64_t fair;         /* what every line may cost without asking */
-    shared_form shared;
-    spread_form spread;
-    clock_form clock;
+    unsigned lists;                      /* Q: what the first bits of a tag count */
+    unsigned flat;                       /* entries of a flat line, at most */
+    unsigned forms;                      /* with gaps, from the widest keys to the narrowest */
+    uint64_t flat_cost[HALVES_MOST + 1]; /* of a flat line */
+    gap_form form[GAP_FORMS];
 } line_shape;
 
-static inline unsigned form_of(const line_shape *shape, unsigned code) {
-    return code < shape->code_clocked ? SHARED : code == shape->code_clocked ? CLOCKED : SPREAD;
-}
-
-static inline uint64_t form_cost(const line_shape *shape, unsigned form, unsigned n) {
-    return form == SHARED    ? shape->shared.cost[n]
-           : form == CLOCKED ? shape->clock.cost
-                             : shape->spread.cost;
-}
-
-/* Whether a form is to be had at this bound. */
-static inline bool form_is_possible(const line_shape *shape, unsigned form) {
-    return form == SHARED || (form == CLOCKED ? shape->clock.entries : shape->spread.most) > 0;
+static inline const gap_form *last_form(const line_shape *shape) {
+    return &shape->form[shape->forms - 1];
 }
 
 /* The best shape for a bound on false positives. */

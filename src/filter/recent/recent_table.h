@@ -17,7 +17,7 @@
 #define WEIR_FILTER_RECENT_TABLE_H
 
 #include "core/rng.h"
-#include "filter/recent/recent_wide.h"
+#include "filter/recent/recent_bits.h"
 
 #define TABLE_FIRST 512u /* lines that a table begins with, at least: 32 KiB, the nearest cache */
 #define TABLE_LOAD                                                                                 \

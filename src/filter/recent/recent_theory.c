@@ -6,17 +6,15 @@
  *            hashing deals them to G groups evenly: the number that fell into this
  *            one is Poisson with mean d/G, so the key is forgotten with probability
  *                Pr[Poisson(d/G) >= s],
- *            exactly so for an LRU, whatever the stream. A shared line is one group
- *            of all its places. Where the one that goes is chosen at random, each
- *            verdict NEW takes a key with it with probability 1/places; there are as
- *            many of those as first occurrences and forgotten repeats, so the rate
- *            is the fixed point of
+ *            exactly so for an LRU, whatever the stream. A line is one group of all its
+ *            places. Where the one that goes is chosen at random, each verdict NEW takes a
+ *            key with it with probability 1/places; there are as many of those as first
+ *            occurrences and forgotten repeats, so the rate is the fixed point of
  *                f = sum over gaps g of share (1 - e^(-g new(f) / places)).
- *            The contest between the ways finds the best of them, or nearly.
- * Error      The ways of `recent` are neither quite: keys that were hit are kept a
- *            little longer, which helps on skewed streams, and some lines always go
- *            the other ways. Measured on the reference streams: docs/man/weir-plan.1
- *            has the interval.
+ *            `recent` is near the better of the two.
+ * Error      Keys that were hit are kept longer than either formula knows, so both are too
+ *            high where such keys are likelier to come again: on poisson at 1/32 of the
+ *            memory they say 0.38, it is 0.27 (test_plan).
  * Source     ours; the fixed point is that of a cache with random replacement.
  */
 #include "filter/recent/recent_theory.h"

@@ -2,18 +2,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "filter/recent/recent_convert.h"
+#include "filter/recent/recent_bits.h"
 #include "filter/recent/recent_filter.h"
-#include "filter/recent/recent_shared.h"
+#include "filter/recent/recent_line.h"
 #include "filter/recent/recent_table.h"
 #include "filter/recent/recent_theory.h"
 
 /* ---- merging ---- */
-
-/* Nothing was lost so far, and every line can still tell what it holds. */
-static bool holds_all(const recent_filter *f) {
-    return !f->state.books.forgotten && f->state.books.in_form[SHARED] == f->lines;
-}
 
 /* All keys of one table come into another, which has room for them when it is as large as can be.
  */
@@ -44,7 +39,7 @@ weir_status weir__recent_merge(weir_filter *into, const weir_filter *from, weir_
     if (f->base.windowed)
         return weir__fail(err, WEIR_ERR_UNSUPPORTED, -1,
                           "cannot merge 'recent' filters with a window: their clocks differ");
-    bool fits = holds_all(f) && holds_all(g);
+    bool fits = !f->state.books.forgotten && !g->state.books.forgotten;
     if (fits && f->state.table && g->state.table &&
         f->state.books.held + g->state.books.held < TABLE_LOAD * f->lines) {
         unite_tables(f, g);
@@ -58,26 +53,21 @@ weir_status weir__recent_merge(weir_filter *into, const weir_filter *from, weir_
     while (f->state.table) weir__recent_grow(f);
     for (uint64_t i = 0; i < f->lines; i++) {
         uint8_t *line = into->cells + i * LINE_BYTES;
-        unsigned had = weir__recent_entries(&f->shape, line);
+        f->state.books.held -= weir__recent_entries(&f->shape, line);
+        f->state.books.spent -= weir__recent_cost(&f->shape, line);
         unite_line(f, g, i, &both);
-        /* which can be paid for: up to `fair` it is set aside */
-        weir__recent_pay(f, f->shape.shared.cost[had], f->shape.shared.cost[both.count]);
-        f->state.books.held += both.count - had;
-        weir__recent_write(&f->shape, line, SHARED, &both);
+        weir__recent_write(&f->shape, line, &both);
+        f->state.books.held += weir__recent_entries(&f->shape, line);
+        f->state.books.spent += weir__recent_cost(&f->shape, line);
     }
     return WEIR_OK;
 }
 
 /* ---- looking inside ---- */
 
-/* Entries that the lines have room for, in the forms that they are in. */
+/* Keys that full lines have. */
 static double places(const recent_filter *f) {
-    const unsigned in_line[FORMS] = {f->shape.shared.fair, f->shape.clock.usual,
-                                     f->shape.spread.most};
-    double sum = 0;
-    for (unsigned form = 0; form < FORMS; form++)
-        sum += (double)f->state.books.in_form[form] * in_line[form];
-    return sum;
+    return (double)f->lines * last_form(&f->shape)->usual;
 }
 
 void weir__recent_info(const weir_filter *base, weir_filter_info *info) {
@@ -119,7 +109,6 @@ void weir__recent_details(const weir_filter *base, weir_detail_fn *each, void *c
         window_details(f, each, context);
         return;
     }
-    recent_stream stream = weir__recent_describe(f);
     weir__detail(each, context, "lines", "lines of 64 bytes", "%llu", (unsigned long long)f->lines);
     weir__detail(each, context, "table",
                  "lines of whole hashes in use while it is small; 0: all are", "%llu",
@@ -129,24 +118,6 @@ void weir__recent_details(const weir_filter *base, weir_detail_fn *each, void *c
     weir__detail(each, context, "room", "keys that can be remembered", "%.0f", places(f));
     weir__detail(each, context, "forgotten", "keys that had to go", "%llu",
                  (unsigned long long)f->state.books.forgotten);
-    weir__detail(each, context, "crowding",
-                 "distinct keys so far for each place of the shared form", "%.2f", stream.crowd);
-    weir__detail(each, context, "hits_per_key", "for each key that was hit, in watched lines",
-                 "%.2f", stream.again);
-    weir__detail(each, context, "skew",
-                 "how much likelier a key that was hit comes again; 0: unknown", "%.2f",
-                 stream.skew);
-    weir__detail(each, context, "freshness",
-                 "1: what came last is hit; -1: what came first; 0: any, or unknown", "%.2f",
-                 stream.freshness);
-    weir__detail(each, context, "policy", "how full lines choose who goes", "%s",
-                 weir__recent_policies[f->state.policy]);
-    weir__detail(each, context, "shared_lines", "share of the lines in the shared form", "%.4f",
-                 (double)f->state.books.in_form[SHARED] / (double)f->lines);
-    weir__detail(each, context, "clocked_lines", "share of the lines in the clocked form", "%.4f",
-                 (double)f->state.books.in_form[CLOCKED] / (double)f->lines);
-    weir__detail(each, context, "spread_lines", "share of the lines in the spread form", "%.4f",
-                 (double)f->state.books.in_form[SPREAD] / (double)f->lines);
 }
 
 /* ---- checking what was loaded ---- */
@@ -166,21 +137,16 @@ static weir_status check_window(const recent_filter *f, weir_error *err) {
 
 /* The lines against their books. */
 static weir_status check_lines(const recent_filter *f, weir_error *err) {
-    const line_books *books = &f->state.books;
-    line_books found = {.forgotten = books->forgotten};
-    uint64_t beyond = 0, fair = f->shape.fair, all = f->lines * (COST_ONE - fair);
+    line_books found = {.forgotten = f->state.books.forgotten};
     for (uint64_t i = 0; i < f->lines; i++) {
         const uint8_t *line = f->base.cells + i * LINE_BYTES;
         if (!weir__recent_is_sound(&f->shape, line))
             return weir__fail(err, WEIR_ERR_CORRUPT, (int64_t)(i * LINE_BYTES),
                               "line %llu of the filter is not in any form", (unsigned long long)i);
-        uint64_t cost = weir__recent_cost(&f->shape, line);
-        found.spent += cost, found.held += weir__recent_entries(&f->shape, line);
-        found.in_form[form_of(&f->shape, read_code(line, &f->shape))]++;
-        beyond += cost > fair ? cost - fair : 0;
+        found.spent += weir__recent_cost(&f->shape, line);
+        found.held += weir__recent_entries(&f->shape, line);
     }
-    found.pool = all - beyond;
-    return beyond <= all && memcmp(&found, books, sizeof found) == 0
+    return memcmp(&found, &f->state.books, sizeof found) == 0
                ? WEIR_OK
                : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
 }
@@ -195,10 +161,7 @@ static weir_status check_table(const recent_filter *f, weir_error *err) {
         if (i >= 8 * table) beyond |= hash;
         else if (hash) held++, sound = table_offer(f->base.cells, table, hash, false) == IN_TABLE;
     }
-    line_books books = {.pool = f->lines * (COST_ONE - f->shape.fair),
-                        .held = held,
-                        .forgotten = f->state.books.forgotten,
-                        .in_form[SHARED] = f->lines};
+    line_books books = {.held = held, .forgotten = f->state.books.forgotten};
     if (sound && !beyond && held < TABLE_LOAD * table &&
         memcmp(&books, &f->state.books, sizeof books) == 0)
         return WEIR_OK;
@@ -212,12 +175,7 @@ weir_status weir__recent_check(const weir_filter *base, weir_error *err) {
                           "its lines are written in another way than this version writes them; "
                           "make it again");
     if (f->base.windowed) return check_window(f, err);
-    weir_status status = f->state.table ? check_table(f, err) : check_lines(f, err);
-    if (status != WEIR_OK) return status;
-    bool sound = f->state.policy < POLICIES &&
-                 form_is_possible(&f->shape, weir__recent_ways[f->state.policy].form) &&
-                 f->state.keys.count <= SMALLEST && f->state.keys_hit.count <= SMALLEST;
-    return sound ? WEIR_OK : weir__fail(err, WEIR_ERR_CORRUPT, -1, "%s", disagreement);
+    return f->state.table ? check_table(f, err) : check_lines(f, err);
 }
 
 /* The best of what there are formulas for; recent_theory.c has them. */
@@ -225,16 +183,15 @@ void weir__recent_expect(const weir_filter *base, const weir_stream_model *model
                          weir_expectation *expectation) {
     const recent_filter *f = (const recent_filter *)base;
     double eps = weir__opt_rate(base, WEIR__OPT_FPR), lines = (double)f->lines;
-    const shared_form *shared = &f->shape.shared;
-    bool exact = model->distinct <= lines * shared->flat / 2;
+    bool exact = model->distinct <= lines * f->shape.flat / 2;
     expectation->fpr = exact && !f->base.windowed ? 0 : eps;
     if (f->base.windowed) {
         weir__recent_way way = {lines * f->window.coarse.groups, f->window.coarse.slots, 1};
         expectation->fnr = weir__recent_lru_fnr(&way, eps, model);
         return;
     }
-    weir__recent_way line = {lines, shared->fair, 1};
+    weir__recent_way line = {lines, last_form(&f->shape)->usual, 1};
     double fnr = fmin(weir__recent_lru_fnr(&line, eps, model),
-                      weir__recent_random_fnr(lines * shared->fair, eps, model));
+                      weir__recent_random_fnr(places(f), eps, model));
     expectation->fnr = fnr;
 }

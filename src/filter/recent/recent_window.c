@@ -39,7 +39,7 @@
 #include <string.h>
 
 #include "filter/filter.h"
-#include "filter/recent/recent_shared.h"
+#include "filter/recent/recent_bits.h"
 
 enum {
     COARSE_BITS = 6,      /* of a stamp: 63 stamps, and 0 for an empty slot */

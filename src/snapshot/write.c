@@ -125,8 +125,8 @@ static weir_status write_object(block_writer *w, const weir__family *family, con
     for (size_t i = 0; i < 2; i++) at = weir__put64(at, *image.totals[i]);
     at = weir__put32(at, (uint32_t)image.word_count);
     for (size_t i = 0; i < image.word_count; i++) at = weir__put64(at, image.words[i]);
-    at = weir__put64(at, image.cells_bytes);
-    assert(at == body + length);
+    assert(at + 8 == body + length);
+    weir__put64(at, image.cells_bytes);
     weir_status status = write_block(w, WEIR__BLOCK_BYTES, body, (uint32_t)length);
     free(body);
     return status == WEIR_OK ? write_cells(w, family, object, &image) : status;

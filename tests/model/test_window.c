@@ -221,6 +221,9 @@ static void verdicts_are_those_of_the_twin(void **state) {
     compare_with_twin("window:memory=20K,fpr=5%,seed=1,length=1us,tick=3ns", true, 3000);
     compare_with_twin("window:memory=20K,fpr=5%,seed=1,length=1us,tick=3ns,equal=2,k=4", true,
                       3000);
+    /* more marks than the state has room for, and ticks of so many keys that they end early */
+    compare_with_twin("window:memory=6K,fpr=5%,seed=1,length=2us,tick=20ns", true, 3000);
+    compare_with_twin("window:memory=6K,fpr=5%,seed=1,length=2us,tick=20ns,renew=yes", true, 3000);
 }
 
 /* --- to the record, with memory to spare ------------------------------------------------- */

@@ -131,7 +131,7 @@ void weir__window_make_room(weir__window *f);
 uint64_t weir__window_oldest_at(const weir__window *f, uint64_t at, uint64_t *running);
 
 static inline bool weir__window_has_too_much(const weir__window *f, unsigned mark) {
-    return f->state.count[mark] >= f->early || (!f->jumping && f->state.live > f->limit);
+    return f->count[mark] >= f->early || (!f->jumping && f->state.live > f->limit);
 }
 
 /* Time goes on, and with it the sweep. */

@@ -154,11 +154,19 @@ static bool wire_has_what_is_counted(const lab_result *r, lab_words *found) {
                    worst);
 }
 
-static bool dense_is_local(const lab_result *r, lab_words *found) {
-    double leaf = lab_mean(r, 0, -1, "hits"), above = 0;
-    for (int row = 0; row + 1 < (int)lab_rows(r, 0); row++) above += lab_mean(r, 0, row, "hits");
-    return lab_say(found, leaf > above, "%.1f%% of the records at the leaves, %.1f%% above.", leaf,
-                   above);
+static double hits_above(const lab_result *r, size_t c) {
+    double sum = 0;
+    for (int row = 0; row + 1 < (int)lab_rows(r, c); row++) sum += lab_mean(r, c, row, "hits");
+    return sum;
+}
+
+static bool only_dense_is_local(const lab_result *r, lab_words *found) {
+    double dense = lab_mean(r, 0, -1, "hits"), above_dense = hits_above(r, 0);
+    double sparse = lab_mean(r, 1, -1, "hits"), above_sparse = hits_above(r, 1);
+    return lab_say(found, dense > above_dense && sparse < above_sparse,
+                   "Dense: %.1f%% of the records at the leaves, %.1f%% above; sparse: %.1f%% and "
+                   "%.1f%%.",
+                   dense, above_dense, sparse, above_sparse);
 }
 
 static double on_the_wire(const lab_result *r, size_t c) {
@@ -198,8 +206,8 @@ static const lab_claim tree_claims[] = {
      "no verdict differs from those of one process", LAB_WORDS},
     {false, "A level is sent as many messages as its filters are accessed.",
      wire_has_what_is_counted, "equal, at each level above the leaves", LAB_WORDS},
-    {true, "Dense trees find most duplicates at the leaves.", dense_is_local,
-     "more at the leaves than above", LAB_WORDS},
+    {true, "Dense trees find most duplicates at the leaves, sparse ones above.",
+     only_dense_is_local, "dense: more at the leaves than above; sparse: fewer", LAB_WORDS},
     {true, "Dense trees access fewer filters.", dense_sends_less,
      "fewer messages to servers than the sparse tree", LAB_WORDS},
     {0}};

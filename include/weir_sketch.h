@@ -70,6 +70,11 @@ WEIR_API void weir_sketch_hash_records(const weir_sketch *sketch, const void *ba
                                        const uint32_t *offsets, size_t count, size_t tail,
                                        uint64_t *hashes);
 
+/* Ask for the memory of keys with these hashes, which are soon to be added or asked for one by one;
+ * a batch does so by itself. For some dozens of keys: more would drive each other out of the cache.
+ * Nothing is changed, and for sketches that hold little there is nothing to do. */
+WEIR_API void weir_sketch_prefetch(const weir_sketch *sketch, const uint64_t *hashes, size_t count);
+
 /* Bytes that belong to update i of a batch, good until the call returns.
  * Called only for those few keys that a sketch keeps. */
 typedef const void *weir_bytes_fn(void *context, size_t i, size_t *length);
@@ -99,8 +104,9 @@ typedef struct {
 WEIR_API weir_status weir_sketch_add_batch(weir_sketch *sketch, const weir_updates *updates,
                                            weir_error *err);
 
-/* Add one key, with what `update` has of weights, fractions and times (one of each); the rest of it
- * is not looked at. Fails with WEIR_ERR_RANGE as weir_sketch_add() does. */
+/* Add one key, with what `update` has of weights, fractions and times (one of each), and with its
+ * hash if that is there; the rest of it is not looked at. Fails with WEIR_ERR_RANGE as
+ * weir_sketch_add() does. */
 WEIR_API weir_status weir_sketch_add_key(weir_sketch *sketch, const void *key, size_t length,
                                          const weir_updates *update, weir_error *err);
 

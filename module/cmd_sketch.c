@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "key_batch.h"
+#include "item_run.h"
 
 enum { TOP_STANDARD = 10, TOP_MOST = 1000000 };
 
@@ -54,27 +54,36 @@ static void finish_estimate(RedisModuleCtx *ctx, weir_status status, const weir_
     else reply_failure(ctx, err);
 }
 
+static item_outcome ask_estimate(item_run *run, weir_value *value, size_t i, uint64_t hash) {
+    weir_status status = weir_sketch_estimate_hash(value->sketch, hash, run->by, answer_at(run, i),
+                                                   &run->refused);
+    return status == WEIR_OK ? ITEM_DONE : ITEM_REFUSED;
+}
+
+/* One estimate is not in an array of its own. */
+static bool begin_estimates(RedisModuleCtx *ctx, const item_run *run) {
+    return !run->stopped && run->count == 1 ? true : reply_array(ctx, run);
+}
+
+static void reply_one_estimate(RedisModuleCtx *ctx, const item_run *run, const void *answer) {
+    (void)run;
+    reply_estimate(ctx, answer);
+}
+
 COMMAND(cmd_estimate) {
+    static const item_task task = {.step = 1,
+                                   .answer_size = sizeof(weir_estimate),
+                                   .each = ask_estimate,
+                                   .begin_reply = begin_estimates,
+                                   .reply = reply_one_estimate};
     key_handle handle;
-    weir_estimator by;
-    weir_error err = {0};
+    item_run run = {.task = &task, .by = WEIR_BY_AUTO};
     arguments args = {ctx, argv, argc, 2};
-    if (argc > 4 && !read_by(&args, &by)) return REDISMODULE_OK;
-    if (argc <= 4) by = WEIR_BY_AUTO; /* `BY` and one more are two items */
+    if (argc > 4 && !read_by(&args, &run.by)) return REDISMODULE_OK; /* else `BY` is an item */
     if (!open_sketch(ctx, argv[1], &handle)) return REDISMODULE_OK;
-    size_t count = (size_t)(argc - args.at);
-    weir_estimate *e = RedisModule_TryAlloc(count * sizeof *e);
-    weir_status status = e ? WEIR_OK : WEIR_ERR_MEMORY;
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        size_t length;
-        const char *item = text_of(argv[args.at + (int)i], &length);
-        status = weir_sketch_estimate(handle.value->sketch, item, length, by, &e[i], &err);
-    }
-    if (!e) reply_no_memory(ctx);
-    else if (status != WEIR_OK) reply_failure(ctx, &err);
-    else if (count > 1) RedisModule_ReplyWithArray(ctx, (long)count);
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) reply_estimate(ctx, &e[i]);
-    RedisModule_Free(e);
+    run.strings = argv + args.at;
+    run.count = (size_t)(argc - args.at);
+    item_run_start(ctx, argv[1], handle.value, &run);
     key_close(&handle);
     return REDISMODULE_OK;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "config.h"
+#include "item_run.h"
 
 static bool open_cms(RedisModuleCtx *ctx, RedisModuleString *name, int mode, key_handle *out) {
     key_state state = key_open(ctx, name, VALUE_SKETCH, mode, out);
@@ -66,14 +67,27 @@ COMMAND(cms_initbyprob) {
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-static void reply_count(RedisModuleCtx *ctx, weir_value *value, RedisModuleString *item) {
-    size_t length;
+/* What is said of an item: its count, or why there is none. */
+typedef struct {
+    long long count;
+    enum { COUNT_KNOWN, COUNT_OVERFLOWS, COUNT_NO_MEMORY } state;
+} count_answer;
+
+static void ask_count(const item_run *run, weir_value *value, size_t i, uint64_t hash) {
     weir_estimate e;
-    weir_error err = {0};
-    const char *key = text_of(item, &length);
-    if (weir_sketch_estimate(value->sketch, key, length, WEIR_BY_CM, &e, &err) == WEIR_OK)
-        RedisModule_ReplyWithLongLong(ctx, llround(e.value));
-    else reply_failure(ctx, &err);
+    count_answer *answer = answer_at(run, i);
+    weir_status status =
+        weir_sketch_estimate_hash(value->sketch, hash, WEIR_BY_CM, &e, NULL);
+    if (status == WEIR_OK) answer->count = llround(e.value);
+    else answer->state = COUNT_NO_MEMORY;
+}
+
+static void reply_count(RedisModuleCtx *ctx, const item_run *run, const void *data) {
+    (void)run;
+    const count_answer *answer = data;
+    if (answer->state == COUNT_KNOWN) RedisModule_ReplyWithLongLong(ctx, answer->count);
+    else if (answer->state == COUNT_OVERFLOWS) reply_error(ctx, "CMS: INCRBY overflow");
+    else reply_no_memory(ctx);
 }
 
 static bool increments_are_good(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -87,45 +101,54 @@ static bool increments_are_good(RedisModuleCtx *ctx, RedisModuleString **argv, i
     return true;
 }
 
-/* An item that would overflow is an error in the array; those around it are counted, and each run
- * of them goes to replicas as one command. */
-static void increase(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, weir_value *value) {
-    int64_t number, now = time_now();
-    const int64_t *time = value->timed ? &now : NULL;
-    int run = 2;
-    bool counted = false;
-    weir_error err;
-    RedisModule_ReplyWithArray(ctx, (argc - 2) / 2);
-    for (int i = 2; i < argc; i += 2) {
-        integer_of(argv[i + 1], &number);
-        if (count_item(value, argv[i], number, time, &err)) {
-            reply_count(ctx, value, argv[i]);
-            counted = true;
-            continue;
-        }
-        reply_error(ctx, "CMS: INCRBY overflow");
-        if (i > run) replicate_pairs(ctx, argv[1], time, argv + run, (size_t)(i - run));
-        run = i + 2;
-    }
-    if (argc > run) replicate_pairs(ctx, argv[1], time, argv + run, (size_t)(argc - run));
-    if (counted) key_changed(ctx, argv[1], "weir.count");
+/* An item that would overflow is an error in the array; those around it are counted. */
+static item_outcome increase(item_run *run, weir_value *value, size_t i, uint64_t hash) {
+    int64_t number;
+    integer_of(weight_at(run, i), &number);
+    bool good = item_count(run, value, i, hash, &(weir_updates){.weights = &number});
+    if (good) ask_count(run, value, i, hash);
+    else ((count_answer *)answer_at(run, i))->state = COUNT_OVERFLOWS;
+    return good ? ITEM_DONE : ITEM_SKIPPED;
+}
+
+static item_outcome ask(item_run *run, weir_value *value, size_t i, uint64_t hash) {
+    ask_count(run, value, i, hash);
+    return ITEM_DONE;
 }
 
 COMMAND(cms_incrby) {
+    /* slow: a window adds up its panes for each answer */
+    static const item_task task = {.counts = true,
+                                   .slow = true,
+                                   .step = 2,
+                                   .answer_size = sizeof(count_answer),
+                                   .each = increase,
+                                   .begin_reply = reply_array,
+                                   .reply = reply_count};
     key_handle handle;
     if (argc % 2) return RedisModule_WrongArity(ctx);
     if (!open_cms(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, &handle))
         return REDISMODULE_OK;
-    if (increments_are_good(ctx, argv, argc)) increase(ctx, argv, argc, handle.value);
+    item_run run = {.task = &task,
+                    .strings = argv + 2,
+                    .count = (size_t)(argc - 2) / 2,
+                    .has_time = handle.value->timed,
+                    .time = time_now()};
+    if (increments_are_good(ctx, argv, argc)) item_run_start(ctx, argv[1], handle.value, &run);
     key_close(&handle);
     return REDISMODULE_OK;
 }
 
 COMMAND(cms_query) {
+    static const item_task task = {.step = 1,
+                                   .answer_size = sizeof(count_answer),
+                                   .each = ask,
+                                   .begin_reply = reply_array,
+                                   .reply = reply_count};
     key_handle handle;
+    item_run run = {.task = &task, .strings = argv + 2, .count = (size_t)(argc - 2)};
     if (!open_cms(ctx, argv[1], REDISMODULE_READ, &handle)) return REDISMODULE_OK;
-    RedisModule_ReplyWithArray(ctx, argc - 2);
-    for (int i = 2; i < argc; i++) reply_count(ctx, handle.value, argv[i]);
+    item_run_start(ctx, argv[1], handle.value, &run);
     key_close(&handle);
     return REDISMODULE_OK;
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "item_run.h"
 #include "topk_list.h"
 
 enum { WIDTH_STANDARD = 8, DEPTH_STANDARD = 7, INCREMENT_MOST = 100000 };
@@ -58,47 +59,67 @@ COMMAND(topk_reserve) {
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-/* Items one after the other; step 2: each with an increment behind it. Those that were counted go
- * to replicas as one command. */
-static void add_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int step,
-                      weir_value *value) {
-    int count = (argc - 2) / step;
-    size_t used = 0;
-    int64_t increment = 1, now = time_now();
-    const int64_t *time = value->timed ? &now : NULL;
-    RedisModuleString **pairs = RedisModule_TryAlloc((size_t)count * 2 * sizeof(void *));
-    RedisModuleString *one = RedisModule_CreateString(ctx, "1", 1);
-    weir_error err = {0};
-    if (!pairs || !topk_list_known(value)) {
-        reply_no_memory(ctx);
-        count = 0;
+typedef struct {
+    RedisModuleString *gone; /* what left the list, or NULL */
+    bool refused;            /* as run->refused says */
+} add_answer;
+
+/* One item, whose increment is behind it where it has one. */
+static item_outcome add_item(item_run *run, weir_value *value, size_t i, uint64_t hash) {
+    add_answer *answer = answer_at(run, i);
+    int64_t increment = 1;
+    if (run->task->step == 2) integer_of(weight_at(run, i), &increment);
+    answer->refused =
+        !item_count(run, value, i, hash, &(weir_updates){.weights = &increment});
+    if (answer->refused) return ITEM_SKIPPED;
+    answer->gone = topk_list_counted(value, item_at(run, i), hash);
+    return ITEM_DONE;
+}
+
+static bool knows_list(weir_value *value) { return topk_list_known(value) != NULL; }
+
+static void reply_added(RedisModuleCtx *ctx, const item_run *run, const void *data) {
+    const add_answer *answer = data;
+    size_t length;
+    if (answer->refused) {
+        reply_failure(ctx, &run->refused);
+    } else if (answer->gone) {
+        const char *name = text_of(answer->gone, &length);
+        RedisModule_ReplyWithStringBuffer(ctx, name, length);
     } else {
-        RedisModule_ReplyWithArray(ctx, count);
+        RedisModule_ReplyWithNull(ctx);
     }
-    for (int i = 0; i < count; i++) {
-        RedisModuleString *item = argv[2 + i * step];
-        if (step == 2) integer_of(argv[3 + i * step], &increment);
-        if (!count_item(value, item, increment, time, &err)) {
-            reply_failure(ctx, &err);
-            continue;
-        }
-        topk_list_counted(ctx, value, item);
-        pairs[used++] = item;
-        pairs[used++] = step == 2 ? argv[3 + i * step] : one;
+}
+
+static void free_added(void *answer) {
+    RedisModuleString *gone = ((add_answer *)answer)->gone;
+    if (gone) RedisModule_FreeString(NULL, gone);
+}
+
+/* step 2: each item has an increment behind it. */
+#define ADD_TASK(strings)                                                                          \
+    {                                                                                              \
+        .counts = true, .slow = true, .step = (strings), .answer_size = sizeof(add_answer),        \
+        .prepare = knows_list, .each = add_item, .begin_reply = reply_array, .reply = reply_added, \
+        .free_answer = free_added                                                                  \
     }
-    if (used) {
-        replicate_pairs(ctx, argv[1], time, pairs, used);
-        key_changed(ctx, argv[1], "weir.count");
-    }
-    RedisModule_FreeString(ctx, one);
-    RedisModule_Free(pairs);
+static const item_task add_task = ADD_TASK(1), increase_task = ADD_TASK(2);
+
+static void add_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                      const item_task *task, weir_value *value) {
+    item_run run = {.task = task,
+                    .strings = argv + 2,
+                    .count = (size_t)(argc - 2) / task->step,
+                    .has_time = value->timed,
+                    .time = time_now()};
+    item_run_start(ctx, argv[1], value, &run);
 }
 
 COMMAND(topk_add) {
     key_handle handle;
     if (!open_top(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, &handle))
         return REDISMODULE_OK;
-    add_items(ctx, argv, argc, 1, handle.value);
+    add_items(ctx, argv, argc, &add_task, handle.value);
     key_close(&handle);
     return REDISMODULE_OK;
 }
@@ -112,7 +133,7 @@ COMMAND(topk_incrby) {
     bool good = true;
     for (int i = 3; i < argc && good; i += 2)
         good = integer_of(argv[i], &increment) && increment >= 0 && increment <= INCREMENT_MOST;
-    if (good) add_items(ctx, argv, argc, 2, handle.value);
+    if (good) add_items(ctx, argv, argc, &increase_task, handle.value);
     else
         reply_error(ctx, "TopK: increment must be an integer greater or equal to 0 and smaller or "
                          "equal to 100,000");
@@ -122,38 +143,58 @@ COMMAND(topk_incrby) {
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-COMMAND(topk_query) {
+static bool reads_list(weir_value *value) { return topk_list_now(value) != NULL; }
+
+static item_outcome ask_listed(item_run *run, weir_value *value, size_t i, uint64_t hash) {
+    *(bool *)answer_at(run, i) = topk_list_find(value->list, hash) != NULL;
+    return ITEM_DONE;
+}
+
+static void reply_listed(RedisModuleCtx *ctx, const item_run *run, const void *answer) {
+    (void)run;
+    RedisModule_ReplyWithBool(ctx, *(const bool *)answer);
+}
+
+static item_outcome ask_count(item_run *run, weir_value *value, size_t i, uint64_t hash) {
+    weir_estimate e = {0};
+    weir_sketch_estimate_hash(value->sketch, hash, WEIR_BY_CM, &e, NULL);
+    *(long long *)answer_at(run, i) = llround(e.value);
+    return ITEM_DONE;
+}
+
+static void reply_count(RedisModuleCtx *ctx, const item_run *run, const void *answer) {
+    (void)run;
+    RedisModule_ReplyWithLongLong(ctx, *(const long long *)answer);
+}
+
+static int run_query(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                     const item_task *task) {
     key_handle handle;
+    item_run run = {.task = task, .strings = argv + 2, .count = (size_t)(argc - 2)};
     if (!open_top(ctx, argv[1], REDISMODULE_READ, &handle)) return REDISMODULE_OK;
-    const topk_list *list = topk_list_now(handle.value);
-    if (list) RedisModule_ReplyWithArray(ctx, argc - 2);
-    else reply_no_memory(ctx);
-    for (int i = 2; list && i < argc; i++) {
-        size_t length;
-        const char *item = text_of(argv[i], &length);
-        uint64_t hash = weir_sketch_hash(handle.value->sketch, item, length);
-        RedisModule_ReplyWithBool(ctx, topk_list_find(list, hash) != NULL);
-    }
+    item_run_start(ctx, argv[1], handle.value, &run);
     key_close(&handle);
     return REDISMODULE_OK;
 }
 
-static long long count_of(weir_value *value, RedisModuleString *item) {
-    size_t length;
-    weir_estimate e = {0};
-    const char *key = text_of(item, &length);
-    weir_sketch_estimate(value->sketch, key, length, WEIR_BY_CM, &e, NULL);
-    return llround(e.value);
+COMMAND(topk_query) {
+    static const item_task task = {.slow = true,
+                                   .step = 1,
+                                   .answer_size = sizeof(bool),
+                                   .prepare = reads_list,
+                                   .each = ask_listed,
+                                   .begin_reply = reply_array,
+                                   .reply = reply_listed};
+    return run_query(ctx, argv, argc, &task);
 }
 
 COMMAND(topk_count) {
-    key_handle handle;
-    if (!open_top(ctx, argv[1], REDISMODULE_READ, &handle)) return REDISMODULE_OK;
-    RedisModule_ReplyWithArray(ctx, argc - 2);
-    for (int i = 2; i < argc; i++)
-        RedisModule_ReplyWithLongLong(ctx, count_of(handle.value, argv[i]));
-    key_close(&handle);
-    return REDISMODULE_OK;
+    static const item_task task = {.step = 1,
+                                   .answer_size = sizeof(long long),
+                                   .each = ask_count,
+                                   .begin_reply = reply_array,
+                                   .reply = reply_count};
+    return run_query(ctx, argv, argc, &task);
 }
 
 static void reply_list(RedisModuleCtx *ctx, const topk_list *list, bool counts) {

@@ -118,7 +118,9 @@ static void decide(RedisModuleCtx *ctx, RedisModuleString *key, large_batch *lar
 }
 
 /* STRETCH keys more. */
-static bool stretch(RedisModuleCtx *ctx, void *work, RedisModuleString *key, weir_value *value) {
+static bool stretch(RedisModuleCtx *ctx, void *work, RedisModuleString *key, weir_value *value,
+                    int64_t end) {
+    (void)end;
     large_batch *large = work;
     key_batch *b = &large->batch;
     size_t left = large->source.count - large->done, count = left < STRETCH ? left : STRETCH;
@@ -137,10 +139,11 @@ static bool is_done(const void *work) {
     return large->full || large->done == large->source.count;
 }
 
-static void reply_large(RedisModuleCtx *ctx, const void *work) {
+static bool reply_large(RedisModuleCtx *ctx, void *work) {
     const large_batch *large = work;
     const key_batch all = {.count = large->done, .full = large->full, .verdicts = large->verdicts};
     large->task.reply(ctx, &all);
+    return true;
 }
 
 bool large_begin(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,

@@ -147,12 +147,6 @@ COMMAND(topk_count);
 COMMAND(topk_items);
 COMMAND(topk_info);
 
-/* Count one item at a time, and say that to replicas: pairs of item and weight
- * (cmd_sketch_count.c). time: NULL where the sketch has no use for it. */
-bool count_item(weir_value *value, RedisModuleString *item, int64_t weight, const int64_t *time,
-                weir_error *err);
-void replicate_pairs(RedisModuleCtx *ctx, RedisModuleString *key, const int64_t *time,
-                     RedisModuleString **pairs, size_t count);
 /* The number behind `name=` in a resolved spec; 0: it has none. */
 double spec_number(const weir_value *value, const char *name);
 

@@ -284,6 +284,8 @@ typedef struct {
        void (*release)(RedisModuleCtx *, void *), long long milliseconds))                         \
     X(int, UnblockClient, (RedisModuleBlockedClient * blocked, void *data))                        \
     X(void *, GetBlockedClientPrivateData, (RedisModuleCtx * ctx))                                 \
+    X(RedisModuleCtx *, GetThreadSafeContext, (RedisModuleBlockedClient * blocked))                \
+    X(void, FreeThreadSafeContext, (RedisModuleCtx * ctx))                                         \
     X(uint64_t, CreateTimer,                                                                       \
       (RedisModuleCtx * ctx, long long milliseconds, RedisModuleTimerProc function, void *data))   \
     X(int, AvoidReplicaTraffic, (void))                                                            \

@@ -83,25 +83,26 @@ static void raise_entry(topk_list *list, topk_entry *entry, double count) {
     if (was_least && is_full(list)) find_least(list);
 }
 
-/* The list is another one now: reply the name that is not in it any more, which is most often the
+/* The list is another one now: returns the name that is not in it any more, which is most often the
  * last. Where there is no memory the name is not told, and the list is looked at again. */
-static void reply_dropped(RedisModuleCtx *ctx, weir_value *value) {
+static RedisModuleString *renew_dropped(weir_value *value) {
     topk_list *before = value->list, *now = read_list(value);
     const topk_entry *gone = NULL;
     for (size_t i = before->count; now && !gone && i-- > 0;)
         if (!topk_list_find(now, before->entries[i].hash)) gone = &before->entries[i];
-    if (gone) RedisModule_ReplyWithStringBuffer(ctx, topk_list_name(before, gone), gone->length);
-    else RedisModule_ReplyWithNull(ctx);
-    if (!now) return;
+    if (!now) return NULL;
+    RedisModuleString *name =
+        gone ? RedisModule_CreateString(NULL, topk_list_name(before, gone), gone->length) : NULL;
     value->list = now;
     topk_list_free(before);
+    return name;
 }
 
-void topk_list_counted(RedisModuleCtx *ctx, weir_value *value, RedisModuleString *item) {
+RedisModuleString *topk_list_counted(weir_value *value, const RedisModuleString *item,
+                                     uint64_t hash) {
     topk_list *list = value->list;
     size_t length;
     const char *name = text_of(item, &length);
-    uint64_t hash = weir_sketch_hash(value->sketch, name, length);
     weir_estimate e = {0};
     weir_sketch_estimate_hash(value->sketch, hash, WEIR_BY_CM, &e, NULL);
     topk_entry *entry = (topk_entry *)topk_list_find(list, hash);
@@ -109,12 +110,10 @@ void topk_list_counted(RedisModuleCtx *ctx, weir_value *value, RedisModuleString
     list->exact = false;
     bool rises = !entry && e.value > list->least;
     if (entry) raise_entry(list, entry, e.value);
-    if (rises && (list->least > 0 || !append(list, hash, e.value, name, length))) {
-        reply_dropped(ctx, value);
-        return;
-    }
+    if (rises && (list->least > 0 || !append(list, hash, e.value, name, length)))
+        return renew_dropped(value);
     if (rises && is_full(list)) find_least(list);
-    RedisModule_ReplyWithNull(ctx);
+    return NULL;
 }
 
 size_t topk_list_memory(const topk_list *list) {

@@ -34,8 +34,10 @@ topk_list *topk_list_known(weir_value *value);
 const topk_entry *topk_list_find(const topk_list *list, uint64_t hash);
 const char *topk_list_name(const topk_list *list, const topk_entry *entry);
 
-/* An item was counted, of a list that is known: reply the item that left the list, or null. */
-void topk_list_counted(RedisModuleCtx *ctx, weir_value *value, RedisModuleString *item);
+/* An item was counted, of a list that is known. Returns the item that left the list, for the caller
+ * to free, or NULL. */
+RedisModuleString *topk_list_counted(weir_value *value, const RedisModuleString *item,
+                                     uint64_t hash);
 
 size_t topk_list_memory(const topk_list *list); /* NULL is allowed, here and below */
 void topk_list_free(topk_list *list);

@@ -1,8 +1,9 @@
 /* turns.c - large work in turns.
  *
- * The client waits; a timer takes up the work each time that the server has served others. Each
- * stretch is replicated as a command of its own, in the order in which it was done, so replicas
- * stay the same whatever others did in between.
+ * What is done within the first turn is replied at once. Else the client waits, and a timer takes up
+ * the work each time that the server has served others, and at last the reply, which may be long,
+ * too. Each stretch is replicated as a command of its own, in the order in which it was done, so
+ * replicas stay the same whatever others did in between.
  *
  * While writes are paused (CLIENT PAUSE, FAILOVER) nothing may be changed, and the work waits, too.
  * The key may be gone, or the server no primary any more, when the timer comes back: then the rest
@@ -19,6 +20,7 @@ typedef struct {
     turn_task task;
     void *work;
     RedisModuleBlockedClient *client;
+    RedisModuleCtx *replies; /* to the client that waits */
     RedisModuleString *key;
     int database;
     uint64_t epoch;
@@ -29,6 +31,7 @@ static void free_turns(RedisModuleCtx *ctx, void *data) {
     (void)ctx;
     turns *t = data;
     t->task.release(t->work);
+    RedisModule_FreeThreadSafeContext(t->replies);
     RedisModule_FreeString(NULL, t->key);
     RedisModule_Free(t);
 }
@@ -39,12 +42,14 @@ static int64_t nanoseconds(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+bool turn_is_over(int64_t end) { return end != NO_END && nanoseconds() >= end; }
+
 /* As many stretches as there is time for. */
 static void take_turn(RedisModuleCtx *ctx, const turns *t, weir_value *value) {
     int64_t end = nanoseconds() + TURN;
     bool changed = false;
-    do changed |= t->task.stretch(ctx, t->work, t->key, value);
-    while (!t->task.is_done(t->work) && nanoseconds() < end);
+    do changed |= t->task.stretch(ctx, t->work, t->key, value, end);
+    while (!t->task.is_done(t->work) && !turn_is_over(end));
     if (changed) key_changed(ctx, t->key, t->task.event);
 }
 
@@ -53,15 +58,25 @@ static int reply_turns(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     (void)argc;
     const turns *t = RedisModule_GetBlockedClientPrivateData(ctx);
     if (t->failure) RedisModule_ReplyWithError(ctx, t->failure);
-    else t->task.reply(ctx, t->work);
-    return REDISMODULE_OK;
+    return REDISMODULE_OK; /* else the replies are there */
+}
+
+/* As much of the reply as there is time for. */
+static void reply_more(RedisModuleCtx *ctx, void *data) {
+    turns *t = data;
+    int64_t end = nanoseconds() + TURN;
+    bool all;
+    do all = t->task.reply(t->replies, t->work);
+    while (!all && !turn_is_over(end));
+    if (all) RedisModule_UnblockClient(t->client, t);
+    else RedisModule_CreateTimer(ctx, 0, reply_more, t);
 }
 
 static void go_on(RedisModuleCtx *ctx, void *data);
 
 static void proceed(RedisModuleCtx *ctx, turns *t) {
-    if (t->failure || t->task.is_done(t->work)) RedisModule_UnblockClient(t->client, t);
-    else RedisModule_CreateTimer(ctx, 0, go_on, t);
+    if (t->failure) RedisModule_UnblockClient(t->client, t);
+    else RedisModule_CreateTimer(ctx, 0, t->task.is_done(t->work) ? reply_more : go_on, t);
 }
 
 static void go_on(RedisModuleCtx *ctx, void *data) {
@@ -91,16 +106,28 @@ bool turns_possible(RedisModuleCtx *ctx) {
            !is_decided(ctx);
 }
 
+/* It takes longer than a turn: let the client wait. */
+static void block(RedisModuleCtx *ctx, turns *t, const weir_value *value) {
+    RedisModule_RetainString(NULL, t->key);
+    t->database = RedisModule_GetSelectedDb(ctx);
+    t->epoch = value->epoch;
+    t->client = RedisModule_BlockClient(ctx, reply_turns, NULL, free_turns, 0);
+    t->replies = RedisModule_GetThreadSafeContext(t->client);
+}
+
 bool turns_begin(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
                  const turn_task *task, void *work) {
     turns *t = RedisModule_TryAlloc(sizeof *t);
     if (!t) return false;
     *t = (turns){.task = *task, .work = work, .key = key};
-    RedisModule_RetainString(NULL, key);
-    t->database = RedisModule_GetSelectedDb(ctx);
-    t->epoch = value->epoch;
-    t->client = RedisModule_BlockClient(ctx, reply_turns, NULL, free_turns, 0);
     take_turn(ctx, t, value);
+    if (task->is_done(work)) {
+        while (!task->reply(ctx, work)) continue;
+        task->release(work);
+        RedisModule_Free(t);
+        return true;
+    }
+    block(ctx, t, value);
     proceed(ctx, t);
     return true;
 }

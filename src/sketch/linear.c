@@ -75,6 +75,12 @@ static void put(weir_sketch *s, uint64_t hash) {
     }
 }
 
+static void prefetch(const weir_sketch *s, const uint64_t *hashes, size_t count) {
+    const uint64_t bits = ((const linear_sketch *)s)->bits;
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(s->cells + weir__scale(hashes[i], bits) / 8, 1);
+}
+
 WEIR__PRESENCE_ADD(put)
 
 static double zeros_of(const weir_sketch *s) {
@@ -123,5 +129,6 @@ const weir__sketch_class weir__linear_sketch = {
              .mergeable = true,
              .options = options},
     WEIR__BITMAP_FUNCTIONS(linear_sketch),
+    .prefetch = prefetch,
     .details = details,
 };

@@ -104,6 +104,15 @@ INLINE void prefetch(const weir__matrix *m, const uint64_t *places, unsigned dep
         __builtin_prefetch(m->cells + places[i] * bytes, 1, 3);
 }
 
+void weir__matrix_prefetch(const weir__matrix *m, const uint64_t *hashes, size_t n) {
+    uint64_t places[WEIR__DEPTH_MOST] = {0};
+    if (m->direct || weir__matrix_bytes(m) <= CACHED) return;
+    for (size_t k = 0; k < n; k++) {
+        any_places(m, hashes[k], places);
+        prefetch(m, places, m->depth, m->block);
+    }
+}
+
 /* ---- fast updates: nothing can overflow ---- */
 
 /* The updates of a chunk, weights all of one type, for one type of counter. */

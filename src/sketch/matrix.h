@@ -72,6 +72,9 @@ void weir__matrix_touch(weir__matrix *m);
 size_t weir__matrix_add(weir__matrix *m, const uint64_t *hashes, size_t n, const int64_t *weights,
                         const double *fractions, double *lows);
 
+/* Ask for the counters of keys. */
+void weir__matrix_prefetch(const weir__matrix *m, const uint64_t *hashes, size_t n);
+
 /* The counters of a key, signs applied. */
 void weir__matrix_values(const weir__matrix *m, uint64_t hash, double values[WEIR__DEPTH_MOST]);
 

@@ -163,6 +163,10 @@ void weir__counting_advance(weir_sketch *s, int64_t time) {
 
 /* ---- adding ---- */
 
+void weir__counting_prefetch(const weir_sketch *s, const uint64_t *hashes, size_t count) {
+    weir__matrix_prefetch(&counting_of(s)->matrix, hashes, count);
+}
+
 void weir__count_total(weir_sketch *s, const weir_updates *u, size_t done) {
     double sum = 0;
     if (!u->weights && !u->fractions) sum = (double)done;

@@ -96,6 +96,7 @@ void weir__counting_bind(weir_sketch *s);
 void weir__counting_close(weir_sketch *s);
 weir_status weir__counting_add(weir_sketch *s, const weir_updates *u, size_t *done,
                                weir_error *err);
+void weir__counting_prefetch(const weir_sketch *s, const uint64_t *hashes, size_t count);
 void weir__counting_advance(weir_sketch *s, int64_t time);
 weir_status weir__counting_merge(weir_sketch *into, const weir_sketch *from, weir_error *err);
 void weir__counting_info(const weir_sketch *s, weir_sketch_info *info);
@@ -110,8 +111,9 @@ weir_status weir__counting_join(weir_sketch *a, weir_sketch *b, weir_estimator b
 
 /* The part of a class that all sketches of counters have. */
 #define WEIR__COUNTING_FUNCTIONS                                                                   \
-    .advance = weir__counting_advance, .estimate = weir__counting_estimate,                        \
-    .self_join = weir__counting_self_join, .join = weir__counting_join
+    .prefetch = weir__counting_prefetch, .advance = weir__counting_advance,                        \
+    .estimate = weir__counting_estimate, .self_join = weir__counting_self_join,                    \
+    .join = weir__counting_join
 
 /* And a sketch that is a matrix and nothing more. */
 #define WEIR__COUNTING_ONLY                                                                        \

@@ -275,6 +275,12 @@ static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir
     return status;
 }
 
+/* What was touched last is most likely what will be: the newest pane, or the sum of all. */
+static void prefetch(const weir_sketch *s, const uint64_t *hashes, size_t count) {
+    const window_sketch *w = (const window_sketch *)s;
+    weir_sketch_prefetch(w->stale ? w->pane : w->view, hashes, count);
+}
+
 static void advance(weir_sketch *s, int64_t time) {
     window_sketch *w = (window_sketch *)s;
     if (is_time(w) && w->state.started) roll_to(w, pane_of(w, time));
@@ -436,6 +442,7 @@ const weir__sketch_class weir__panes_sketch = {
     .start = start,
     .close = close,
     .add = add,
+    .prefetch = prefetch,
     .advance = advance,
     .merge = merge,
     .info = info,

@@ -187,6 +187,10 @@ void weir_sketch_hash_records(const weir_sketch *s, const void *base, const uint
     weir__hash_records(&s->hasher, base, offsets, count, tail, hashes);
 }
 
+void weir_sketch_prefetch(const weir_sketch *s, const uint64_t *hashes, size_t count) {
+    if (s->class->prefetch) s->class->prefetch(s, hashes, count);
+}
+
 static weir_status refuse_batch(const weir_sketch *s, const weir_updates *u, weir_error *err) {
     unsigned needs = s->needs;
     const char *name = s->class->kind.name;
@@ -261,7 +265,7 @@ static const void *bytes_of_one(void *context, size_t i, size_t *length) {
 
 weir_status weir_sketch_add_key(weir_sketch *s, const void *key, size_t length,
                                 const weir_updates *update, weir_error *err) {
-    uint64_t hash = weir_sketch_hash(s, key, length);
+    uint64_t hash = update->hashes ? update->hashes[0] : weir_sketch_hash(s, key, length);
     int64_t value = 0;
     double decimal = 0;
     one_key one = {key, length};

@@ -64,6 +64,9 @@ typedef struct weir__sketch_class {
                        weir_error *err);
     unsigned needs; /* bits of weir__need */
 
+    /* Optional, where a hash tells the memory: ask for it. */
+    void (*prefetch)(const weir_sketch *sketch, const uint64_t *hashes, size_t count);
+
     /* Optional: time passes. */
     void (*advance)(weir_sketch *sketch, int64_t time);
 

@@ -109,6 +109,15 @@ static bool put(weir_sketch *s, uint64_t hash, int64_t weight) {
     return true;
 }
 
+static void prefetch(const weir_sketch *s, const uint64_t *hashes, size_t count) {
+    const spectral_sketch *p = (const spectral_sketch *)s;
+    uint64_t places[K_MOST];
+    for (size_t i = 0; i < count; i++) {
+        places_of(hashes[i], p->first, p->k, places);
+        for (unsigned j = 0; j < p->k; j++) __builtin_prefetch(s->cells + 4 * places[j], 1);
+    }
+}
+
 static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
     const spectral_sketch *p = (const spectral_sketch *)s;
     for (*done = 0; *done < u->count; ++*done) {
@@ -179,6 +188,7 @@ const weir__sketch_class weir__spectral_sketch = {
     .size = sizeof(spectral_sketch),
     .create = create,
     .add = add,
+    .prefetch = prefetch,
     .needs = WEIR__NEEDS_HASHES | WEIR__NEEDS_WHOLES,
     .merge = merge,
     .info = info,

@@ -55,8 +55,8 @@ static void finish_estimate(RedisModuleCtx *ctx, weir_status status, const weir_
 }
 
 static item_outcome ask_estimate(item_run *run, weir_value *value, size_t i, uint64_t hash) {
-    weir_status status = weir_sketch_estimate_hash(value->sketch, hash, run->by, answer_at(run, i),
-                                                   &run->refused);
+    weir_status status =
+        weir_sketch_estimate_hash(value->sketch, hash, run->by, answer_at(run, i), &run->refused);
     return status == WEIR_OK ? ITEM_DONE : ITEM_REFUSED;
 }
 

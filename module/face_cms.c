@@ -76,8 +76,7 @@ typedef struct {
 static void ask_count(const item_run *run, weir_value *value, size_t i, uint64_t hash) {
     weir_estimate e;
     count_answer *answer = answer_at(run, i);
-    weir_status status =
-        weir_sketch_estimate_hash(value->sketch, hash, WEIR_BY_CM, &e, NULL);
+    weir_status status = weir_sketch_estimate_hash(value->sketch, hash, WEIR_BY_CM, &e, NULL);
     if (status == WEIR_OK) answer->count = llround(e.value);
     else answer->state = COUNT_NO_MEMORY;
 }

@@ -69,8 +69,7 @@ static item_outcome add_item(item_run *run, weir_value *value, size_t i, uint64_
     add_answer *answer = answer_at(run, i);
     int64_t increment = 1;
     if (run->task->step == 2) integer_of(weight_at(run, i), &increment);
-    answer->refused =
-        !item_count(run, value, i, hash, &(weir_updates){.weights = &increment});
+    answer->refused = !item_count(run, value, i, hash, &(weir_updates){.weights = &increment});
     if (answer->refused) return ITEM_SKIPPED;
     answer->gone = topk_list_counted(value, item_at(run, i), hash);
     return ITEM_DONE;
@@ -179,6 +178,7 @@ static int run_query(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
 
 COMMAND(topk_query) {
     static const item_task task = {.slow = true,
+                                   .listed = true,
                                    .step = 1,
                                    .answer_size = sizeof(bool),
                                    .prepare = reads_list,

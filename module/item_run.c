@@ -7,7 +7,8 @@ enum {
     GROUP = 64,    /* items whose memory is asked for together */
     STRETCH = 256, /* items, replicated as one command */
     FEW = 64,      /* items: so many are dealt with at once */
-    REPLIES = 256  /* items, replied before the clock is looked at */
+    REPLIES = 256, /* items, replied before the clock is looked at */
+    LOOK_EACH = 4  /* items that may take long, before the clock is looked at */
 };
 #define COUNTED "weir.count" /* the event */
 
@@ -50,7 +51,7 @@ static void look_ahead(const item_run *run, const weir_sketch *sketch, size_t co
         const char *item = text_of(item_at(run, run->done + i), &length);
         hashes[i] = weir_sketch_hash(sketch, item, length);
     }
-    weir_sketch_prefetch(sketch, hashes, count);
+    if (!run->task->listed) weir_sketch_prefetch(sketch, hashes, count);
 }
 
 static void run_group(item_run *run, weir_value *value, int64_t end, counted *c) {
@@ -58,7 +59,7 @@ static void run_group(item_run *run, weir_value *value, int64_t end, counted *c)
     size_t left = run->count - run->done, count = left < GROUP ? left : GROUP;
     look_ahead(run, value->sketch, count, hashes);
     for (size_t i = 0; i < count; i++, run->done++) {
-        if (i && run->task->slow && turn_is_over(end)) return;
+        if (i % LOOK_EACH == 1 && run->task->slow && turn_is_over(end)) return;
         item_outcome outcome = run->task->each(run, value, run->done, hashes[i]);
         run->stopped = outcome == ITEM_REFUSED;
         if (run->stopped) return;

@@ -22,6 +22,7 @@ typedef enum {
 typedef struct {
     bool counts;        /* the sketch changes: what was counted goes to replicas */
     bool slow;          /* one item may take long */
+    bool listed;        /* the answer stands in the list beside the sketch */
     size_t step;        /* strings to an item: 2 with its weight */
     size_t answer_size; /* bytes that are kept of each */
 

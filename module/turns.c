@@ -1,9 +1,9 @@
 /* turns.c - large work in turns.
  *
- * What is done within the first turn is replied at once. Else the client waits, and a timer takes up
- * the work each time that the server has served others, and at last the reply, which may be long,
- * too. Each stretch is replicated as a command of its own, in the order in which it was done, so
- * replicas stay the same whatever others did in between.
+ * What is done within the first turn is replied at once. Else the client waits, and a timer takes
+ * up the work each time that the server has served others, and at last the reply, which may be
+ * long, too. Each stretch is replicated as a command of its own, in the order in which it was done,
+ * so replicas stay the same whatever others did in between.
  *
  * While writes are paused (CLIENT PAUSE, FAILOVER) nothing may be changed, and the work waits, too.
  * The key may be gone, or the server no primary any more, when the timer comes back: then the rest

@@ -36,14 +36,11 @@ def longest(command):
     thread = threading.Thread(target=ping)
     thread.start()
     one.socket.sendall(command)
-    line = one.file.readline()
-    kind, count = line[:1], int(line[1:]) if line[:1] in b"$*" else 0
-    if kind == b"$":
-        one.file.read(count + 2)
-    for _ in range(count if kind == b"*" else 0):
-        one.file.readline()
+    reply = one.read()
     done.set()
     thread.join()
+    if isinstance(reply, str) and reply[0] == "-":
+        raise RuntimeError(reply)
     return worst[0]
 
 
@@ -71,6 +68,17 @@ pairs = [x for i in items for x in (i, b"1")]
 Raw(server, 2)("WEIR.CREATE", "c", "countmin:memory=64M")
 Raw(server, 2)("WEIR.COUNT", "c", *pairs)
 best("WEIR.COUNT of 50,000", [], b"WEIR.COUNT", b"c", *pairs[:100_000])
+best("CMS.INCRBY of 100,000", [], b"CMS.INCRBY", b"c", *pairs)
+best("CMS.QUERY of 100,000", [], b"CMS.QUERY", b"c", *items)
+best("WEIR.ESTIMATE of 100,000", [], b"WEIR.ESTIMATE", b"c", b"BY", b"cm", *items)
+list_of = [["DEL", "t"], ["TOPK.RESERVE", "t", "100", "1000", "7", "0.9"]]
+best("TOPK.ADD of 100,000", list_of, b"TOPK.ADD", b"t", *items)
+best("TOPK.INCRBY of 100,000", list_of, b"TOPK.INCRBY", b"t", *pairs)
+best("TOPK.QUERY of 100,000", [], b"TOPK.QUERY", b"t", *items)
+best("TOPK.COUNT of 100,000", [], b"TOPK.COUNT", b"t", *items)
+# each answer of a window is a sum over its panes: one item takes a tenth of a millisecond
+Raw(server, 2)("WEIR.CREATE", "w", "window:length=1000000,panes=4,of=(countmin:memory=64K)", "SKETCH")
+best("CMS.INCRBY of 1,000, of a window", [], b"CMS.INCRBY", b"w", *pairs[:2_000])
 
 # --- what may happen while a large batch is under way
 server = Server("--appendonly", "yes")

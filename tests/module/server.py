@@ -126,12 +126,12 @@ class Raw:
         if version == 3:
             self("HELLO", "3")
 
+    def send(self, *args):
+        words = [a if isinstance(a, bytes) else str(a).encode() for a in args]
+        self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
+
     def __call__(self, *args):
-        out = b"*%d\r\n" % len(args)
-        for a in args:
-            a = a if isinstance(a, bytes) else str(a).encode()
-            out += b"$%d\r\n%s\r\n" % (len(a), a)
-        self.socket.sendall(out)
+        self.send(*args)
         return self.read()
 
     def read(self):

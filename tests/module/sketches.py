@@ -1,5 +1,7 @@
 """WEIR.COUNT, ESTIMATE, TOP, DISTINCT, QUANTILE, SELFJOIN, JOIN: both protocols, errors, replicas."""
-from server import Raw, Server, check, digest, equal, error_of, finish, followed
+import select
+
+from server import Raw, Server, check, digest, equal, error_of, finish, followed, wait_for
 
 server = Server()
 r = server.client()
@@ -92,10 +94,11 @@ followed(server, "all sketches")
 
 # --- many counts are counted in turns, and at once within a transaction
 many = [x for i in range(10_000) for x in (i * i % 4999, 1 + i % 3)]
-for spec in "countmin:memory=64K,seed=1", "kll:memory=8K,seed=1", "hll:seed=1", "countmin:memory=64K,decay=1h,seed=1":
+for spec in "countmin:memory=64K,seed=1", "kll:memory=8K,seed=1", "hll:seed=1", "countmin:memory=64K,decay=1h,seed=1", \
+        "top:k=20,memory=64K,seed=1", "window:length=3000,panes=3,of=(top:k=20,memory=16K,seed=1),seed=1":
     for key in "turns", "once":
         r.delete(key)
-        r.execute_command("WEIR.CREATE", key, spec, "EPOCH", "1")
+        r.execute_command("WEIR.CREATE", key, spec, "SKETCH", "EPOCH", "1")
     equal(f"{spec}: 10,000 counts", r.execute_command("WEIR.COUNTWITH", "turns", "TIME", 10**18, "ITEMS", *many), b"OK")
     p = r.pipeline(transaction=True)
     p.execute_command("WEIR.COUNTWITH", "once", "TIME", 10**18, "ITEMS", *many)
@@ -106,5 +109,51 @@ got = error_of(e, "WEIR.COUNT", "refuses", *many, "a", 1 << 40, *many)
 check("one of many is refused: those before it are in", "(10000 items before it were counted)" in got, got)
 equal("and those behind it are not", dict(zip(*[iter(e("WEIR.INFO", "refuses"))] * 2))[b"offered"], 10_000)
 followed(server, "many counts")
+
+# --- many items of the other commands: in turns as in a transaction and in a script, in both protocols
+few, plenty = [f"i{i % 400}" for i in range(300)], [f"i{i * i % 4999}" for i in range(20_000)]
+increments = [x for i, item in enumerate(plenty) for x in (item, 2**31 - 1 if i == 15_000 else 1 + i % 3)]
+for version in 2, 3:
+    c = Raw(server, version)
+    for key, spec in ("c", "countmin:memory=64K,seed=3"), ("t", "top:k=20,memory=16K,seed=3"):
+        for name in "turns", "once":
+            c("DEL", key + name)
+            c("WEIR.CREATE", key + name, spec, "EPOCH", "1")
+    for items, weighed in (few, [x for i in few for x in (i, 1)]), (plenty, increments):
+        for command, key, args in [
+            ("CMS.INCRBY", "c", weighed), ("CMS.QUERY", "c", items), ("WEIR.ESTIMATE", "c", ["BY", "cm", *items]),
+            ("TOPK.ADD", "t", items), ("TOPK.INCRBY", "t", [min(x, 100_000) if isinstance(x, int) else x for x in weighed]),
+            ("TOPK.QUERY", "t", items), ("TOPK.COUNT", "t", items), ("WEIR.ESTIMATE", "t", items)]:
+            got = c(command, key + "turns", *args)
+            c("MULTI")
+            c(command, key + "once", *args)
+            at_once = c("EXEC")[0]
+            check(f"RESP{version} {command} of {len(items):,}: the same answers", got == at_once and len(got) == len(items))
+        if items is few:
+            script = "return redis.call('CMS.INCRBY', KEYS[1], unpack(ARGV))"
+            equal(f"RESP{version} in a script", c("EVAL", script, 1, "conce", *weighed), c("CMS.INCRBY", "cturns", *weighed))
+        for key in "c", "t":
+            equal(f"RESP{version} {key} after {len(items):,}: the same bytes", digest(r, key + "turns"), digest(r, key + "once"))
+    overflow = [i for i, x in enumerate(c("CMS.INCRBY", "cturns", *increments)) if isinstance(x, str) and x == "-CMS: INCRBY overflow"]
+    check(f"RESP{version} one that overflows is an error, and those about it are counted", 15_000 in overflow and len(overflow) < 100, overflow)
+    r.execute_command("WEIR.CREATE", "h", "hll", "IFABSENT")
+    check(f"RESP{version} what cannot be estimated", error_of(c, "WEIR.ESTIMATE", "h", *plenty).startswith("ERR"))
+    followed(server, f"RESP{version} many items")
+
+# --- others count and ask while a batch is under way
+one, other = Raw(server, 2), Raw(server, 2)
+for command, key, step in ("CMS.INCRBY", "cturns", 2), ("TOPK.ADD", "tturns", 1), ("WEIR.ESTIMATE", "cturns", 1):
+    words = [i % 5003 for i in range(100_000 * step)]
+    one.send(command, key, *words)
+    between = 0
+    while not select.select([one.socket], [], [], 0)[0]:
+        other("WEIR.COUNT", key, *[x for i in range(50) for x in (f"b{between}-{i}", 5)])
+        between += len(other("WEIR.ESTIMATE", key, "BY", "cm", *few)) == 300
+    check(f"{command}: others are served between", between > 0 and len(one.read()) == 100_000, between)
+    followed(server, f"{command}, others between")
+before = digest(r, "tturns")
+one.send("TOPK.ADD", "tturns", *words)
+check("the key goes", wait_for(lambda: digest(r, "tturns") != before) and other("DEL", "tturns") and one.read().startswith("-WEIRMISSING"))
+followed(server, "the key goes")
 check("the server lives", server.alive() and server.replica.alive(), server.tail())
 finish()

@@ -288,6 +288,46 @@ static void a_key_has_a_weight_and_a_time(void **state) {
     weir_sketch_free(s);
 }
 
+/* Memory is asked for, and nothing changes; a hash that is known is the key's. */
+static void keys_can_be_looked_up_ahead(void **state) {
+    (void)state;
+    static const char *const specs[] = {"countmin:width=90000,depth=3",
+                                        "countmin:memory=512K,layout=block",
+                                        "agms:memory=512K",
+                                        "top:k=5,memory=512K",
+                                        "spectral",
+                                        "linear",
+                                        "hll",
+                                        "window:length=300,of=(countmin:width=90000,depth=3)"};
+    enum { ROOM = 32 << 20 };
+    uint8_t *one = malloc(ROOM), *other = malloc(ROOM);
+    assert_true(one && other);
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+        weir_sketch *ahead, *plain;
+        char spec[400];
+        snprintf(spec, sizeof spec, "%s%sseed=1", specs[k], strchr(specs[k], ':') ? "," : ":");
+        assert_int_equal(weir_sketch_new(&ahead, spec, NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_new(&plain, spec, NULL), WEIR_OK);
+        for (uint64_t i = 0; i < 300; i++) {
+            uint64_t hash = weir_sketch_hash(ahead, &i, sizeof i);
+            weir_sketch_prefetch(ahead, &hash, 1);
+            weir_updates update = {.hashes = &hash};
+            assert_int_equal(weir_sketch_add_key(ahead, &i, sizeof i, &update, NULL), WEIR_OK);
+            assert_int_equal(weir_sketch_add(plain, &i, sizeof i, 1, NULL), WEIR_OK);
+        }
+        weir_sketch_prefetch(ahead, NULL, 0);
+        size_t length, same;
+        assert_int_equal(weir_sketch_save_bytes(ahead, one, ROOM, &length, NULL), WEIR_OK);
+        assert_int_equal(weir_sketch_save_bytes(plain, other, ROOM, &same, NULL), WEIR_OK);
+        assert_int_equal(length, same);
+        assert_memory_equal(one, other, length);
+        weir_sketch_free(ahead);
+        weir_sketch_free(plain);
+    }
+    free(one);
+    free(other);
+}
+
 /* Whoever replays a stream has to know whether the times of updates matter. */
 static void times_matter_where_they_do(void **state) {
     (void)state;
@@ -488,6 +528,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(kinds_describe_themselves),
                                        cmocka_unit_test(times_matter_where_they_do),
                                        cmocka_unit_test(a_key_has_a_weight_and_a_time),
+                                       cmocka_unit_test(keys_can_be_looked_up_ahead),
                                        cmocka_unit_test(nothing_was_counted),
                                        cmocka_unit_test(golden_files_give_the_same_answers)};
     return cmocka_run_group_tests(tests, NULL, remove_scratch);

@@ -291,7 +291,7 @@ static void a_key_has_a_weight_and_a_time(void **state) {
 /* Memory is asked for, and nothing changes; a hash that is known is the key's. */
 static void keys_can_be_looked_up_ahead(void **state) {
     (void)state;
-    static const char *const specs[] = {"countmin:width=90000,depth=3",
+    static const char *const kinds[] = {"countmin:width=90000,depth=3",
                                         "countmin:memory=512K,layout=block",
                                         "agms:memory=512K",
                                         "top:k=5,memory=512K",
@@ -302,10 +302,10 @@ static void keys_can_be_looked_up_ahead(void **state) {
     enum { ROOM = 32 << 20 };
     uint8_t *one = malloc(ROOM), *other = malloc(ROOM);
     assert_true(one && other);
-    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         weir_sketch *ahead, *plain;
         char spec[400];
-        snprintf(spec, sizeof spec, "%s%sseed=1", specs[k], strchr(specs[k], ':') ? "," : ":");
+        snprintf(spec, sizeof spec, "%s%sseed=1", kinds[k], strchr(kinds[k], ':') ? "," : ":");
         assert_int_equal(weir_sketch_new(&ahead, spec, NULL), WEIR_OK);
         assert_int_equal(weir_sketch_new(&plain, spec, NULL), WEIR_OK);
         for (uint64_t i = 0; i < 300; i++) {

@@ -63,6 +63,7 @@ best("TESTHASH of 4,000,000", [], b"WEIR.TESTHASH", b"f", hashes)
 best("WEIR.ADD of 100,000", [], b"WEIR.ADD", b"f", *items)
 best("BF.MADD of 100,000", [["DEL", "b"], ["BF.RESERVE", "b", "0.001", "1000000"]], b"BF.MADD", b"b", *items)
 best("BF.MADD, not scaling", [["DEL", "n"], ["BF.RESERVE", "n", "0.001", "1000000", "NONSCALING"]], b"BF.MADD", b"n", *items)
+best("WEIR.REMOVE of 100,000", [["DEL", "r"], ["WEIR.CREATE", "r", "counting:memory=64M"], ["WEIR.ADD", "r", *items]], b"WEIR.REMOVE", b"r", *items)
 best("BF.MEXISTS of 100,000", [], b"BF.MEXISTS", b"b", *items)
 pairs = [x for i in items for x in (i, b"1")]
 Raw(server, 2)("WEIR.CREATE", "c", "countmin:memory=64M")

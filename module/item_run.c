@@ -186,7 +186,9 @@ static void run_at_once(RedisModuleCtx *ctx, RedisModuleString *key, weir_value 
     bool changed = false;
     while (!is_done(run)) changed |= stretch(ctx, run, key, value, NO_END);
     if (changed) key_changed(ctx, key, COUNTED);
-    while (!reply_some(ctx, run)) continue;
+    bool all;
+    do all = reply_some(ctx, run);
+    while (!all);
     free_answers(run);
 }
 

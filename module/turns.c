@@ -122,7 +122,9 @@ bool turns_begin(RedisModuleCtx *ctx, RedisModuleString *key, weir_value *value,
     *t = (turns){.task = *task, .work = work, .key = key};
     take_turn(ctx, t, value);
     if (task->is_done(work)) {
-        while (!task->reply(ctx, work)) continue;
+        bool all;
+        do all = task->reply(ctx, work);
+        while (!all);
         task->release(work);
         RedisModule_Free(t);
         return true;

@@ -231,6 +231,4 @@ weir_status lab_book_add(lab_book *book, const lab_unit *unit, weir_error *err) 
     return status;
 }
 
-size_t lab_book_count(const lab_book *book) { return book->count; }
-
 size_t lab_book_stale(const lab_book *book) { return book->stale; }

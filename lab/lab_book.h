@@ -30,8 +30,7 @@ const lab_entry *lab_book_find(const lab_book *book, const lab_experiment *exper
 /* Keep what a unit gave: one line, written at once. */
 weir_status lab_book_add(lab_book *book, const lab_unit *unit, weir_error *err);
 
-/* Entries, and how many of them were left by other versions of the code. */
-size_t lab_book_count(const lab_book *book);
+/* Entries that were left by other versions of the code. */
 size_t lab_book_stale(const lab_book *book);
 
 /* The code that an experiment's numbers depend on, as 16 hexadecimal digits. */

@@ -48,8 +48,6 @@ struct lab_file {
     weir_error trouble; /* code WEIR_OK while there is none */
 };
 
-const char *lab_stream_real_name(size_t i) { return i < REALS ? reals[i].name : NULL; }
-
 const lab_real *lab_real_find(const char *name) {
     for (size_t i = 0; i < REALS; i++)
         if (!strcmp(reals[i].name, name)) return &reals[i];

@@ -1,11 +1,10 @@
-/* lab_room.c - how much memory and disk there is, before something starts. */
+/* lab_room.c - how much memory is free, before an experiment starts. */
 #include "lab_room.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 
 /* A number of KiB after a name in a file of /proc, in bytes; 0 if it is not there. */
 static uint64_t proc_value(const char *path, const char *name) {
@@ -27,15 +26,4 @@ uint64_t lab_free_memory(void) {
     uint64_t used = proc_value("/proc/self/status", "VmSize:");
     uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
     return left < room ? left : room;
-}
-
-uint64_t lab_free_disk(const char *path) {
-    char folder[1024];
-    struct statvfs fs;
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (!slash) strcpy(folder, ".");
-    else if (slash > folder) *slash = 0;
-    if (statvfs(folder, &fs)) return UINT64_MAX;
-    return (uint64_t)fs.f_bavail * fs.f_frsize;
 }

@@ -75,9 +75,6 @@ uint64_t lab_stream_length(const lab_stream *stream);
  * and a mix, whose ids are hashes. */
 uint64_t lab_stream_universe(const lab_stream *stream);
 
-/* Name i of the real streams, NULL past the last. */
-const char *lab_stream_real_name(size_t i);
-
 /* The path of a file among the real streams: in $WEIR_DATA, or in a folder shared/data
  * above that of the program. WEIR_ERR_IO if there is no such folder. */
 weir_status lab_data_path(char *path, size_t size, const char *file, weir_error *err);

@@ -199,8 +199,4 @@ bool wire_pause(const wire_access *access, int64_t ms);
 int64_t wire_now(void);
 uint64_t wire_nanoseconds(void);
 
-/* For the parser's fuzz target: read replies from bytes until they end. How many there were; *wrong
- * says whether the bytes were refused. */
-size_t wire_parse_all(const void *bytes, size_t length, uint64_t reply_bytes, bool *wrong);
-
 #endif

@@ -556,10 +556,6 @@ stream_status stream_write_verdicts(stream_writer *writer, const stream_batch *b
                                     const uint64_t *verdicts, const uint64_t *drop,
                                     stream_error *err);
 
-/* Plain bytes, through the same buffer. */
-stream_status stream_write_bytes(stream_writer *writer, const void *bytes, size_t length,
-                                 stream_error *err);
-
 /* Hand everything on to the descriptor now, so that a reader of it sees all
  * records. Compressed output stays one member or frame. */
 stream_status stream_writer_flush(stream_writer *writer, stream_error *err);

@@ -430,13 +430,6 @@ stream_status stream_write_verdicts(stream_writer *w, const stream_batch *b,
     return state(w, err);
 }
 
-stream_status stream_write_bytes(stream_writer *w, const void *bytes, size_t length,
-                                 stream_error *err) {
-    pay_terminator(w);
-    put(w, bytes, length);
-    return state(w, err);
-}
-
 /* ------------------------------------------------------------------------
  * Flushing and marks
  * ------------------------------------------------------------------------ */

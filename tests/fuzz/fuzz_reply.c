@@ -2,12 +2,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "wire.h"
+#include "remote/reply_pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     bool wrong;
-    size_t replies = wire_parse_all(bytes, length, 1 << 16, &wrong);
+    size_t replies = replies_in_pieces(bytes, length, 1 << 16, &wrong);
     if (replies > length) abort();
     return 0;
 }

@@ -97,7 +97,7 @@ static void passwords_in_urls_are_refused_unsaid(void **state) {
 /* Replies in these bytes, however they are cut; SIZE_MAX if they are refused. */
 static size_t replies_in(const char *bytes, size_t length, uint64_t most) {
     bool wrong;
-    size_t count = wire_parse_all(bytes, length, most, &wrong);
+    size_t count = replies_in_pieces(bytes, length, most, &wrong);
     return wrong ? SIZE_MAX : count;
 }
 #define REPLIES(text) replies_in(text, sizeof(text) - 1, 1 << 20)

@@ -40,6 +40,17 @@ static stream_writer *open_file(const char *path, stream_compression compression
     return w;
 }
 
+/* One record of at most 4096 bytes. */
+static stream_status write_record(stream_writer *w, const void *bytes, size_t length,
+                                  stream_error *err) {
+    unsigned char base[4096 + STREAM_PAD];
+    const uint32_t offsets[2] = {0, (uint32_t)length};
+    const stream_batch batch = {.base = base, .offsets = offsets, .count = 1};
+    assert_true(length <= 4096);
+    memcpy(base, bytes, length);
+    return stream_write_records(w, &batch, NULL, true, err);
+}
+
 /* Random bits over random lines, buffers of all sizes: each chosen line and no other. */
 static void test_choices(void **state) {
     (void)state;
@@ -175,7 +186,7 @@ static void test_marks(void **state) {
             char line[64];
             snprintf(line, sizeof line, "line number %d, and some more text\n", i);
             strcat(expected, line);
-            assert_int_equal(stream_write_bytes(w, line, strlen(line), &err), STREAM_OK);
+            assert_int_equal(write_record(w, line, strlen(line), &err), STREAM_OK);
             if (i % 3) assert_int_equal(stream_writer_flush(w, &err), STREAM_OK);
             if (i % 3 != 2) continue;
             assert_int_equal(stream_writer_mark(w, i == 8, &mark, &err), STREAM_OK);
@@ -186,7 +197,7 @@ static void test_marks(void **state) {
             assert_string_equal(content_of(out, NULL), expected);
             if (i != 8) continue;
             /* A run that is killed after the mark: garbage follows it. */
-            stream_write_bytes(w, "lost\n", 5, &err);
+            write_record(w, "lost\n", 5, &err);
             assert_int_equal(stream_writer_close(w, &err), STREAM_OK);
             stream_writer_options o = stream_writer_options_defaults();
             o.path = out;
@@ -281,7 +292,7 @@ static void test_short_writes(void **state) {
         o.fd = fds[1];
         o.background = background;
         assert_int_equal(stream_writer_open(&w, &o, &err), STREAM_OK);
-        for (size_t at = 0; at < n; at += 4096) stream_write_bytes(w, bytes + at, 4096, &err);
+        for (size_t at = 0; at < n; at += 4096) write_record(w, bytes + at, 4096, &err);
         assert_int_equal(stream_writer_close(w, &err), STREAM_OK);
         close(fds[1]);
         pthread_join(thread, NULL);
@@ -306,9 +317,9 @@ static void test_closed_pipe(void **state) {
         o.compression = (stream_compression)(kind % 3);
         o.background = kind >= 3;
         assert_int_equal(stream_writer_open(&w, &o, &err), STREAM_OK);
-        stream_write_bytes(w, "abc\n", 4, &err);
+        write_record(w, "abc\n", 4, &err);
         assert_int_equal(stream_writer_flush(w, &err), STREAM_CLOSED);
-        assert_int_equal(stream_write_bytes(w, "abc\n", 4, &err), STREAM_CLOSED);
+        assert_int_equal(write_record(w, "abc\n", 4, &err), STREAM_CLOSED);
         assert_int_equal(stream_writer_close(w, &err), STREAM_CLOSED);
         close(fds[1]);
     }
@@ -323,7 +334,7 @@ static void test_full_disk(void **state) {
     for (int background = 0; background < 2; background++) {
         o.background = background;
         assert_int_equal(stream_writer_open(&w, &o, &err), STREAM_OK);
-        stream_write_bytes(w, "abc\n", 4, &err);
+        write_record(w, "abc\n", 4, &err);
         assert_int_equal(stream_writer_flush(w, &err), STREAM_FAILED);
         assert_int_equal(err.os_error, ENOSPC);
         assert_non_null(strstr(err.message, "cannot write '/dev/full': No space left"));
@@ -354,7 +365,7 @@ static void test_refused_outputs(void **state) {
     o.path = test_text(1, "kept\n");
     o.append = true;
     assert_int_equal(stream_writer_open(&w, &o, &err), STREAM_OK);
-    stream_write_bytes(w, "more\n", 5, &err);
+    write_record(w, "more\n", 5, &err);
     assert_int_equal(stream_writer_close(w, &err), STREAM_OK);
     assert_string_equal(content_of(o.path, NULL), "kept\nmore\n");
 }

@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "manual.h"
+#include "other_words.h"
 
 enum { HELP_MAN = 1, HELP_COMPLETION };
 
@@ -30,6 +31,8 @@ static int explain(const char *topic, manual_form form) {
         manual_print(&cmd_weir, form);
     } else if (command) {
         manual_print(command, form);
+    } else if (other_word_command(topic)) {
+        return other_word_complain("topic", topic, other_word_command(topic));
     } else {
         char names[256] = "filters|sketches|weir";
         for (size_t i = 0, used = strlen(names); cli_commands[i]; i++)

@@ -63,7 +63,7 @@ static const opt_entry pairs_table[] = {
      "most 64; the error grows fast with their number, see WHEN NOT TO TRUST IT."},
     {P_TEXT, "text", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, true,
      "Compare a text by its words; `.` is the whole record.",
-     "The text is put in lower case and cut into shingles; their least hashes are the values, "
+     "Letters are folded as by `--ignore-case`; the text is cut into shingles; their least hashes are the values, "
      "so that two texts agree in each with the probability of their Jaccard similarity. JSON "
      "values are read as in `--set`, and objects and arrays with all that is in them."},
     {P_SET, "set", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, false,
@@ -188,7 +188,7 @@ static const opt_entry pairs_table[] = {
     READ_RECORD_ROWS("", "", 'd'),
     {READ_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, "Records", false,
      "a equals A, and so on for all letters of Unicode.",
-     "Texts are always compared in lower case: letters up to U+00DE, Greek and Cyrillic ones."},
+     "By the full case folding of Unicode: `STRASSE` equals `straße`. Texts are always compared so."},
     {READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Records", false,
      "Leave out white space at both ends of each value.", NULL},
     {READ_MISSING, "on-missing", 0, OPT_VALUE, "WHAT", "drop|fail", "drop", "Records", false,

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "opts.h"
+#include "other_words.h"
 #include "weir.h"
 #include <weir_text.h>
 
@@ -27,19 +28,9 @@ static const opt_entry main_table[] = {
     {0},
 };
 
-/* Words that people know from other tools. */
-static const struct {
-    const char *word, *command;
-} known_words[] = {{"uniq", "dedup"}, {"unique", "dedup"}, {"distinct", "dedup"},
-                   {"sort", "dedup"}, {"filter", "dedup"}, {"wc", "count"},
-                   {"top", "count"},  {"freq", "count"},   {"similar", "pairs"}};
-
 static int unknown_command(const char *name) {
-    for (size_t i = 0; i < sizeof known_words / sizeof *known_words; i++)
-        if (!strcmp(name, known_words[i].word))
-            return cli_error("unknown command '%s'; 'weir %s' does that: %s", name,
-                             known_words[i].command,
-                             opt_find_command(known_words[i].command)->summary);
+    const opt_command *other = other_word_command(name);
+    if (other) return other_word_complain("command", name, other);
     char names[256] = "", near[64];
     for (size_t i = 0, used = 0; cli_commands[i]; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "|" : "",

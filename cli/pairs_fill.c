@@ -80,6 +80,11 @@ static stream_rules rules_of(const pairs_settings *s, size_t width) {
                           .newest = INT64_MIN};
 }
 
+/* Texts are compared without case, by the reader's folding of Unicode letters. */
+static bool is_text(const pairs_settings *s) {
+    return s->rows.from == WEIR_FROM_TEXT || s->rows.from == WEIR_FROM_COSINE;
+}
+
 int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *const *files,
                size_t file_count, uint64_t *dropped, accepted_fn *each, void *context) {
     static const engine_consumer consumer = {
@@ -91,6 +96,7 @@ int pairs_read(const pairs_settings *s, const weir_pairs *pairs, const char *con
     o.row = pairs_make_row;
     o.hash_context = &rows;
     o.width = info.row_words;
+    o.ignore_case |= is_text(s);
     o.json_values = s->rows.from == WEIR_FROM_COLUMNS ? STREAM_TYPED
                     : s->rows.from == WEIR_FROM_SET   ? STREAM_AS_ITEMS
                                                       : STREAM_AS_TEXT;

@@ -169,9 +169,34 @@ static int waiting_time(const engine *e) {
 
 /* --- the loop ----------------------------------------------------------------------------- */
 
+/* Counts of a unit that is too fine stand for times of early 1970: today's seconds, read as
+ * milliseconds, for some day from 12 January to 25 April. A monotonic clock may have such counts
+ * too, so this is a warning, at the first time of the input. */
+static void look_at_first_time(engine *e, const stream_batch *b) {
+    static const struct {
+        const char *given, *wanted, *name;
+    } units[] = {{"unix-ms", "unix", "seconds"},
+                 {"unix-us", "unix-ms", "milliseconds"},
+                 {"unix-ns", "unix-us", "microseconds"}};
+    const int64_t early = 1000000 * 1000000000LL, late = 10 * early; /* ns since 1970 */
+    size_t first = 0, unit = 0;
+    while (first < b->count && b->status && b->status[first] != STREAM_RECORD_OK) first++;
+    if (first == b->count) return;
+    e->time_seen = true;
+    const char *format = e->from->in.time_format;
+    while (unit < 3 && (!format || strcmp(format, units[unit].given))) unit++;
+    if (unit == 3 || b->times[first] < early || b->times[first] >= late) return;
+    cli_warn("record %llu of '%s': its time by %s is in early 1970; it looks like %s: "
+             "--time-format %s",
+             (unsigned long long)(b->first_record + first),
+             strcmp(b->file, "-") ? b->file : "standard input", units[unit].given,
+             units[unit].name, units[unit].wanted);
+}
+
 /* On a screen with both, the progress makes way for records, and comes back after whole ones. */
 static engine_outcome take(engine *e, const stream_batch *batch) {
     if (e->on_screen) progress_clear();
+    if (batch->times && !e->time_seen) look_at_first_time(e, batch);
     engine_outcome so_far = e->consumer->take(e->context, batch);
     if (so_far == ENGINE_GO_ON && e->on_screen && e->consumer->rest)
         so_far = e->consumer->rest(e->context);

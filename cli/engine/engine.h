@@ -76,6 +76,7 @@ typedef struct {
     int64_t answer_every; /* ns; 0: only at the end */
     bool on_screen;       /* records go to a terminal */
     bool save_now;        /* a consumer's look() wants the state saved before it is due */
+    bool time_seen;       /* a record with a time has come */
     bool idle;            /* everything that has come is passed on */
     int wait_most;        /* ms between looks while idle; 0: any time */
 

@@ -17,7 +17,8 @@
  *            s of d values agree: weir_pairs_chance() has the curve. It is a curve
  *            and not a step; more columns make it steeper and cost more.
  * Cost       d g mixes a shingle.
- * Letters    of UTF-8; ASCII, Latin-1, Greek and Cyrillic capitals become small;
+ * Letters    of UTF-8; ASCII, Latin-1, Greek and Cyrillic capitals become small (weir pairs
+ *            folds all letters of Unicode before, with a library that this one does without);
  *            a word is made of letters, digits and underscores, and every character
  *            above U+00BF counts as one that is not known to be punctuation.
  * Source     thesis 5.1 and 5.4; Broder, SEQUENCES 1997; Charikar, STOC 2002.

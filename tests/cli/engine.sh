@@ -108,7 +108,9 @@ for c in dedup count pairs inspect; do
   run $c --version; is "$c-version" "weir $("$WEIR" --version | cut -d' ' -f2)" "$(cat out)"
 done
 for w in uniq unique sort; do
-  trouble "hint-$w" "unknown command '$w'; 'weir dedup' does that: write each record the first time it comes, in bounded memory" $w
+  hint="'weir dedup' does that: write each record the first time it comes, in bounded memory"
+  trouble "hint-$w" "unknown command '$w'; $hint" $w
+  trouble "hint-help-$w" "help: unknown topic '$w'; $hint" help $w
 done
 run help sketches; is help-sketches 1 "$(grep -c '^ *countmin$' out)"
 

@@ -234,6 +234,10 @@ is text-number 1 "$(texts 1.50 '"1.5"')"
 is text-word 1 "$(texts true '"true"')"
 is text-array 1 "$(texts '["caf\u00e9\nau lait"]' '"café au lait"')"
 is text-array-number 1 "$(texts '[1.50, 2]' '[1.5,20e-1]')"
+is text-unicode-case 1 "$(texts '"ΣΊΣΥΦΟΣ Straße Ԁ Ꭰ Ż"' '"σίσυφος STRASSE ԁ ꭰ ż"')"
+printf 'ŻÓŁW Straße\nżółw STRASSE\n' >fold.txt
+run pairs self --text . --exact --json -q fold.txt; is text-unicode-lines 1 "$(number similar)"
+run pairs self --format json --text .t --save folded.weir -q two.json; is text-unicode-saved 0 "$rc"
 is text-differs 0 "$(texts 15 '"1.5"')"
 run pairs self --set . --values 3 -s 2 --split ' ' --save s.weir -q s.txt
 run pairs join --json s.weir s.txt; is set-join 5 "$(number similar)"

@@ -43,6 +43,19 @@ run dedup --memory 64K --fpr 0.1% --seed 3 --window 3000 --audit=1/1 --stats=jso
 is audit-in-window true "$(grep -o '"false_seen":[0-9]*' err | awk -F: '{ print $2 < 30 ? "true" : "false: " $2 }')"
 printf '2024-01-01T00:00:00Z,a\n' >iso.csv
 trouble time-format-told "dedup: record 1 of 'iso.csv' (at byte 0): the time looks like ISO 8601: --time-format iso" dedup --format csv -k 2 --window 1h --time 1 iso.csv
+# seconds read as a finer unit are times of early 1970
+early() { # name, warning, count, format, command...
+  printf '%s,a\n%s,b\n' "$3" "$3" >t.csv
+  run "${@:5}" --format csv --window 1h --time 1 --time-format "$4" t.csv
+  is "time-early-$1" "0 $2" "$rc $(grep -v '^ ' err)"
+}
+told="record 1 of 't.csv': its time by"
+early seconds "weir: dedup: $told unix-ms is in early 1970; it looks like seconds: --time-format unix" 1700000000 unix-ms dedup $m -k 2
+early ms "weir: dedup: $told unix-us is in early 1970; it looks like milliseconds: --time-format unix-ms" 1700000000000 unix-us dedup $m -k 2
+early us "weir: dedup: $told unix-ns is in early 1970; it looks like microseconds: --time-format unix-us" 1700000000000000 unix-ns dedup $m -k 2
+early count "weir: count: $told unix-ms is in early 1970; it looks like seconds: --time-format unix" 1700000000 unix-ms count --distinct -k 2
+early not '' 1700000000000 unix-ms dedup $m -k 2
+early relative '' 17000 unix-ms dedup $m -k 2
 # keys that go before their time: more memory is advised where it would be used
 seq 200000 >many
 run dedup --memory 64K --seed 1 --window 10000 many

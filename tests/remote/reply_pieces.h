@@ -3,6 +3,7 @@
 #define REPLY_PIECES_H
 
 #include "wire.h"
+#include "wire_reply.h"
 
 /* The number of replies in the bytes; *wrong: the parser refused them. */
 static inline size_t replies_in_pieces(const void *bytes, size_t length, uint64_t reply_bytes, bool *wrong) {

@@ -1,4 +1,5 @@
 /* test_wire.c - addresses, replies and connections. */
+#include "reply_pieces.h"
 #include "servers.h"
 #include "wire.h"
 #include "wire_reply.h"

@@ -260,7 +260,7 @@ typedef struct {
                             * lost a key); or if it keeps all, has more than it has room for */
     bool keeps_all;        /* it forgets nothing: with too many keys fpr_now rises instead */
     double room;           /* keys that it is made for or can hold; 0: no number can be given, as
-                            * it forgets a little with each new key */
+                            * it forgets a little with each new key, or is a tree */
     bool uses_importance;  /* it looks at the importances of a batch, or a filter in it does */
     bool uses_producers;   /* it looks at the producers of a batch, or a filter in it does */
     uint64_t memory_asked; /* the option memory, in bytes; `memory` may be less */

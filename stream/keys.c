@@ -414,6 +414,18 @@ static inline bool spell(stream_keyer *k, bool first, const unsigned char *text,
     return append_letters(k, k->spelled.bytes, n);
 }
 
+/* Append a value as text; letters are folded and normalized, nothing is trimmed. */
+static bool add_text(stream_keyer *k, const unsigned char *text, size_t length) {
+    size_t start = k->key.length;
+    if (!stream__json_text(text, length, &k->key)) return false;
+    if (k->plan->as_is) return true;
+    k->spelled.length = 0;
+    if (!stream__buffer_append(&k->spelled, k->key.bytes + start, k->key.length - start))
+        return false;
+    k->key.length = start;
+    return append_letters(k, k->spelled.bytes, k->spelled.length);
+}
+
 /* An item behind its length: by its value, as text. */
 static bool add_item(stream_keyer *k, const unsigned char *text, size_t length) {
     bool nested = *text == '[' || *text == '{';
@@ -462,7 +474,7 @@ static bool add_json(stream_keyer *k, uint32_t part, const unsigned char *text, 
     if (!stream__buffer_reserve(&k->key, 4)) return false;
     size_t at = open_part(k);
     bool done = k->plan->json_values == STREAM_TYPED     ? spell(k, part == 0, text, length)
-                : k->plan->json_values == STREAM_AS_TEXT ? stream__json_text(text, length, &k->key)
+                : k->plan->json_values == STREAM_AS_TEXT ? add_text(k, text, length)
                                                          : add_items(k, part == 0, text, length);
     if (!done) return false;
     close_part(k, at);
@@ -490,7 +502,7 @@ static bool add_many(stream_keyer *k, uint32_t part, const unsigned char *text) 
             done = add_item(k, value, length);
         } else if (how == STREAM_AS_TEXT) {
             done = (!any || stream__buffer_append(&k->key, ",", 1)) &&
-                   stream__json_text(value, length, &k->key);
+                   add_text(k, value, length);
         } else {
             done = stream__buffer_append(&k->key, "....", 4) && spell(k, part == 0, value, length);
             if (done) put_length(k->key.bytes + at, k->key.length - at - 4);

@@ -208,8 +208,7 @@ static size_t test(const weir_filter *filter, const weir_batch *batch, uint64_t 
 
 static void info(const weir_filter *filter, weir_filter_info *info) {
     const qht_filter *f = (const qht_filter *)filter;
-    info->room = (double)total_slots(f);
-    info->fill = (double)f->state.held / info->room;
+    info->fill = (double)f->state.held / (double)total_slots(f);
     info->fpr_now = weir__qht_fpr(info->fill * f->slots, f->bits);
     info->overfull = f->state.evicted > 0;
 }

@@ -346,7 +346,8 @@ static double level_fpr(const tree_filter *f, size_t level) {
 }
 
 /* The root has the last word, so its fill stands for the tree; a key is taken for seen
- * if it is so at any level. */
+ * if it is so at any level. Nodes hold keys of each other, in part: no number of keys can be
+ * given for all of them. */
 static void info(const weir_filter *filter, weir_filter_info *out) {
     const tree_filter *f = SELF(filter);
     weir_site_info root;
@@ -355,6 +356,7 @@ static void info(const weir_filter *filter, weir_filter_info *out) {
     out->uses_producers = true;
     weir__nest_site(&f->nest, 0, &root);
     out->fill = root.fill;
+    if (f->levels > 1) out->room = 0;
     /* Bits set at a node are set at the root too: what stops a key there stops it here. */
     size_t levels = f->nest.all_places ? 1 : f->levels;
     for (size_t level = 0; level < levels; level++) right *= 1 - level_fpr(f, level);

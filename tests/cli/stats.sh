@@ -56,6 +56,17 @@ run dedup --memory 256K --state roomy
 is warn-room true "$("$WEIR" inspect roomy | awk -v told="$(cat told)" '$1 == "room" { off = told * 2000 / $2; print (off > 0.98 && off < 1.02) ? "true" : told " of " $2 }')"
 (cat big; sleep 0.3; seq 300000 600000) | "$WEIR" dedup --memory 64K 2>paused >/dev/null
 run dedup --memory 64K big; same warn-same err paused
+# each filter that names a number knows, in the memory that was advised, nearly all of so many keys
+advised=""
+for f in recent bloom stable reservoir counting spectral apbf qht window growing growing:fpr=1% importance buffer horizontal vertical tree tree:levels=3; do
+  "$WEIR" dedup --memory 64K --seed 1 --filter "$f" big 2>&1 >/dev/null | sed -nE 's/.*--memory 256K would do for about ([0-9.]+)K$/\1/p' >advice
+  [[ -s advice ]] || continue
+  advised+=" $f"
+  seq 1 "$(awk '{ printf "%d", $1 * 1000 }' advice)" >keys; cat keys keys >keys2
+  "$WEIR" dedup -q --memory 256K --seed 1 --filter "$f" keys2 >kept
+  is "advice-$f" true "$(awk -v n="$(wc -l <keys)" 'END { off = NR / n - 1; print (off < 0.005 && off > -0.02) ? "true" : 100 * off "% of " n }' kept)"
+done
+is advice-of " recent apbf growing growing:fpr=1% buffer horizontal" "$advised"
 # a filter that does not say how much room it has
 "$WEIR" dedup --memory 64K --filter reservoir big 2>roomless >/dev/null
 is warn-no-room "weir: dedup: the keys no longer fit 64K: repeats may pass; --memory 256K would hold more" "$(cat roomless)"

@@ -84,8 +84,10 @@ static const opt_entry count_table[] = {
      "Percentiles of keys that are numbers, such as `50,90,99`.",
      "The least key that so many percent of the records do not exceed; 0 is the smallest and 100 "
      "the largest, exactly. In 1M the rank of any other is off by at most 0.006% of the records, "
-     "in 99 cases of 100. Keys are integers of 64 bits or decimal numbers; with `--weight` or "
-     "`--range` integers only, by a coarser sketch."},
+     "in 99 cases of 100. Keys are integers of 64 bits or decimal numbers; with `--range` integers "
+     "only. With `--weight` a percentile is of the weights, which are whole numbers from 0 on; "
+     "`--sketch dyadic:bits=64` takes weights with fractions or below 0, with keys that are "
+     "integers, wider intervals, and 0 and 100 not exact."},
     {C_SAMPLE, "sample", 0, OPT_VALUE, "N", NULL, NULL, G_QUESTIONS, false,
      "The keys of N random records.", "Each record has the same chance."},
     {C_SPECTRUM, "spectrum", 0, OPT_FLAG, NULL, NULL, NULL, G_QUESTIONS, false,

@@ -93,7 +93,7 @@ typedef enum {
     PART_KEYS,     /* how often, which most: top or countmin */
     PART_SIGNED,   /* the same by Fast-AGMS */
     PART_DISTINCT, /* how many different */
-    PART_INTEGERS, /* ranges; quantiles of weighed records */
+    PART_INTEGERS, /* ranges */
     PART_SAMPLE,
     PART_QUANTILES,
     PART_SPECTRUM, /* a sample of different keys with their counts */

@@ -129,8 +129,9 @@ static bool take_number(feeder *f, uint32_t place, size_t n) {
     }
     char why[400];
     snprintf(why, sizeof why, "%.200s%s", err.message,
-             f->feed->takes_decimals ? ", as --quantiles need"
-                                     : ", as --range and weighed --quantiles need");
+             f->feed->takes_decimals              ? ", as --quantiles need"
+             : f->feed->settings->range_count > 0 ? ", as --range needs"
+                                                  : ", as the --sketch needs");
     stop_at(f, place, why);
     return false;
 }
@@ -169,6 +170,18 @@ static const void *key_in_place(void *context, size_t i, size_t *length) {
     return key ? key : "";
 }
 
+/* The first record of those collected whose weight is below 0 or has a fraction; false: none. */
+static bool refused_weight(const feeder *f, uint32_t *place, double *weight) {
+    for (size_t i = 0; i < f->count; i++) {
+        double w = f->batch->numbers[f->places[i]];
+        if (w >= 0 && w == floor(w) && w < 0x1p53) continue;
+        *place = f->places[i];
+        *weight = w;
+        return true;
+    }
+    return false;
+}
+
 /* Why a part refuses an update: of one that takes back, in the words of the command line. */
 static void refuse(feeder *f, const weir_updates *u, count_part part, const weir_error *err) {
     const count_settings *s = f->feed->settings;
@@ -183,6 +196,11 @@ static void refuse(feeder *f, const weir_updates *u, count_part part, const weir
     else if (weight < 0 && part == PART_KEYS && s->conservative)
         snprintf(why, sizeof why,
                  "its weight %g takes back, which --estimator mi cannot; use another, such as agms",
+                 weight);
+    else if (part == PART_QUANTILES && f->feed->weighs && refused_weight(f, &place, &weight))
+        snprintf(why, sizeof why,
+                 "its weight %.15g is no whole number from 0 on, as --quantiles need; --sketch "
+                 "dyadic:bits=64 takes any, with wider intervals and ends that are not exact",
                  weight);
     else snprintf(why, sizeof why, "%.250s", err->message);
     stop_at(f, place, why);

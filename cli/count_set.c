@@ -46,9 +46,6 @@ static int put(char spec[SPEC_SIZE], const char *flag, const char *name, const c
     return EXIT_DONE;
 }
 
-/* Quantiles of weighed records: only ranges of integers add up weights that take back. */
-static bool weighs(const count_settings *s) { return s->from.in.number_field != NULL; }
-
 /* The questions a part is for. */
 static uint32_t questions_of(const count_settings *s, count_part part) {
     bool lists = s->top || s->above > 0;
@@ -62,10 +59,9 @@ static uint32_t questions_of(const count_settings *s, count_part part) {
     case PART_DISTINCT:
         return s->distinct ? WEIR_CAN_DISTINCT : 0u;
     case PART_INTEGERS:
-        return (s->range_count ? WEIR_CAN_RANGE : 0u) |
-               (s->quantile_count && weighs(s) ? WEIR_CAN_QUANTILE : 0u);
+        return s->range_count ? WEIR_CAN_RANGE : 0u;
     case PART_QUANTILES:
-        return s->quantile_count && !weighs(s) ? WEIR_CAN_QUANTILE : 0u;
+        return s->quantile_count ? WEIR_CAN_QUANTILE : 0u;
     case PART_SPECTRUM:
         return s->spectrum || s->where ? WEIR_CAN_WHERE : 0u;
     case PART_SAMPLE:
@@ -183,11 +179,9 @@ static void place_usual(count_specs *specs, const count_settings *s, count_part 
 }
 
 static bool counts_weights(count_part part) {
-    return part == PART_KEYS || part == PART_SIGNED || part == PART_INTEGERS;
+    return part == PART_KEYS || part == PART_SIGNED || part == PART_INTEGERS ||
+           part == PART_QUANTILES;
 }
-
-/* --memory and --error are for it. */
-static bool is_sized(count_part part) { return counts_weights(part) || part == PART_QUANTILES; }
 
 /* Memory where none was given: of a group little; ranges need more than counts, as they
  * count at every level. NULL: what the kind takes. */
@@ -207,7 +201,7 @@ static int put_usual_memory(char *spec, const count_settings *s, count_part part
 }
 
 static int put_memory(char *spec, const count_settings *s, count_part part, bool alone) {
-    if (part == PART_SAMPLE || (!is_sized(part) && !alone)) return EXIT_DONE;
+    if (part == PART_SAMPLE || (!counts_weights(part) && !alone)) return EXIT_DONE;
     return put(spec, "--memory", "memory", s->memory);
 }
 
@@ -234,7 +228,7 @@ static bool has_counter(const char *spec) {
 }
 
 static int finish_spec(char *spec, const count_settings *s, count_part part, bool alone) {
-    bool sized = is_sized(part) || (alone && part == PART_DISTINCT);
+    bool sized = counts_weights(part) || (alone && part == PART_DISTINCT);
     bool weighs = counts_weights(part) && s->from.in.number_field;
     char own[64];
     int code = sized ? put(spec, "--error", "error", s->error) : EXIT_DONE;
@@ -272,7 +266,6 @@ static const char *purpose(const count_settings *s, count_part part, char text[6
     if (part == PART_KEYS && s->top) snprintf(text, 64, "--top %zu", s->top);
     else if (part == PART_KEYS && s->above > 0)
         snprintf(text, 64, "--above %.15g%%", 100 * s->above);
-    else if (part == PART_INTEGERS && !s->range_count) snprintf(text, 64, "--quantiles");
     else if (part == PART_SPECTRUM && !s->spectrum) snprintf(text, 64, "--where");
     else snprintf(text, 64, "%s", of[part]);
     return text;
@@ -400,7 +393,7 @@ uint64_t count_set_memory(const count_set *set) {
 
 weir_sketch *count_set_quantiles(const count_set *set) {
     weir_sketch *own = set->part[PART_QUANTILES];
-    return own ? own : set->part[PART_INTEGERS];
+    return own ? own : set->part[PART_INTEGERS]; /* as a state may have been saved for ranges */
 }
 
 bool count_set_takes_decimals(const count_set *set) {

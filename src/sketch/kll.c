@@ -6,7 +6,8 @@
  *            key of it moves up a level, and the rest go: begun with the first or the second
  *            key by a fair coin, so that ranks keep their expectation. The least and the
  *            greatest key are kept apart, so quantiles 0 and 100% are exact. All are exact
- *            until the cells are full for the first time.
+ *            until the cells are full for the first time. A key of weight w enters the levels
+ *            that are the bits of w.
  * Parameters C cells of 8 bytes. The top level has a capacity of k = (C - 512) / 3, each
  *            level below it 2/3 of that above, at least 8.
  * Error      a compaction of level h moves the rank of a key by 2^h or by nothing. The moves
@@ -35,18 +36,22 @@ enum {
     CAPACITY_LEAST = 8, /* keys of a level before it is compacted */
     SPARE = 512,        /* cells for the levels of the least capacity */
     CELLS_LEAST = 1024, /* keys that there is room for: 8 KiB */
-    SINGLY = 32         /* a weight modulo this is added as single records */
+    CHUNK = 1024        /* weighed keys that are put into the levels at a time */
 };
 #define STANDARD_MEMORY ((uint64_t)1 << 20) /* bytes, if memory= is not given */
 #define Z99 2.5758293035489                 /* deviations that hold 99% of a normal variable */
 #define DEVIATION 0.95           /* greatest deviation of a rank by its bound, times k / N */
 #define SIGN (UINT64_C(1) << 63) /* turned, so that words are ordered as numbers are */
-#define TOTAL_MOST 0x1p60        /* records: more would need more levels */
+#define TOTAL_END 0x1p60         /* records: as many would need more levels */
 
 typedef struct {
     uint64_t word;
     double up_to; /* weight of all keys to this one */
 } ranked;
+
+typedef struct {
+    uint64_t word, weight;
+} weighed;
 
 typedef struct {
     weir_sketch base;
@@ -222,21 +227,30 @@ static void become_decimal(kll_sketch *q) {
     q->state.decimal = 1;
 }
 
-/* A weight is written in levels, small parts of it key by key. */
-static void put(kll_sketch *q, uint64_t word, uint64_t weight) {
-    uint64_t singles = weight % SINGLY;
-    note_edges(q, word, word);
-    for (unsigned h = 0; weight - singles; h++)
-        if ((weight - singles) >> h & 1) insert(q, h, &word, 1), weight -= UINT64_C(1) << h;
-    for (uint64_t i = 0; i < singles; i++) {
-        uint64_t at = start_of(q, 0);
-        if (!at) {
-            compress(q);
-            at = start_of(q, 0);
-        }
-        q->words[at - 1] = word;
-        q->state.count[0]++;
+static int by_weighed_word(const void *a, const void *b) {
+    return ascending(&((const weighed *)a)->word, &((const weighed *)b)->word);
+}
+
+/* Each key enters the levels that are the bits of its weight. At most an eighth of the cells. */
+static void put_weighed(kll_sketch *q, weighed *keys, size_t n) {
+    uint64_t words[CHUNK], all = 0;
+    assert(n <= CHUNK && n <= q->cells / 8);
+    for (size_t i = 0; i < n; i++) {
+        if (keys[i].weight) note_edges(q, keys[i].word, keys[i].word);
+        all |= keys[i].weight;
     }
+    qsort(keys, n, sizeof *keys, by_weighed_word);
+    for (unsigned h = 0; h < LEVELS_MOST && all >> h; h++) {
+        size_t in = 0;
+        for (size_t i = 0; i < n; i++)
+            if (keys[i].weight >> h & 1) words[in++] = keys[i].word;
+        if (in) insert(q, h, words, in);
+    }
+}
+
+static uint64_t word_of_update(const kll_sketch *q, const weir_updates *u, size_t i) {
+    if (u->decimals) return word_of_decimal(u->decimals[i]);
+    return q->state.decimal ? word_of_decimal((double)u->values[i]) : word_of_integer(u->values[i]);
 }
 
 /* Keys that weigh 1, as many as there are free cells at once. */
@@ -248,9 +262,7 @@ static size_t put_units(kll_sketch *q, const weir_updates *u, size_t at) {
     }
     size_t n = u->count - at < begin ? u->count - at : (size_t)begin;
     for (size_t i = 0; i < n; i++) {
-        uint64_t word = !q->state.decimal ? word_of_integer(u->values[at + i])
-                        : u->decimals     ? word_of_decimal(u->decimals[at + i])
-                                          : word_of_decimal((double)u->values[at + i]);
+        uint64_t word = word_of_update(q, u, at + i);
         q->words[begin - 1 - i] = word;
         note_edges(q, word, word);
     }
@@ -260,7 +272,29 @@ static size_t put_units(kll_sketch *q, const weir_updates *u, size_t at) {
 
 static weir_status too_many(size_t at, weir_error *err) {
     return weir__fail(err, WEIR_ERR_RANGE, (int64_t)at,
-                      "weights of more than 2^60 in all do not fit a 'kll' sketch");
+                      "weights of 2^60 or more in all do not fit a 'kll' sketch");
+}
+
+static weir_status add_weighed(kll_sketch *q, const weir_updates *u, size_t *done,
+                               weir_error *err) {
+    weighed keys[CHUNK];
+    size_t most = q->cells / 8 < CHUNK ? (size_t)q->cells / 8 : CHUNK;
+    bool fits = true;
+    while (*done < u->count && fits) {
+        double total = weir__total(&q->base);
+        size_t n = 0;
+        for (; n < most && *done + n < u->count; n++) {
+            int64_t weight = u->weights[*done + n];
+            fits = total + (double)weight < TOTAL_END;
+            if (!fits) break;
+            total += (double)weight;
+            keys[n] = (weighed){word_of_update(q, u, *done + n), (uint64_t)weight};
+        }
+        put_weighed(q, keys, n);
+        q->base.total_bits = weir__as_bits(total);
+        *done += n;
+    }
+    return fits ? WEIR_OK : too_many(*done, err);
 }
 
 static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir_error *err) {
@@ -273,18 +307,9 @@ static weir_status add(weir_sketch *s, const weir_updates *u, size_t *done, weir
                                   u->decimals[i]);
     if (u->decimals) become_decimal(q);
     forget_view(q);
-    if (!u->weights)
-        while (*done < u->count) *done += put_units(q, u, *done);
-    if (!u->weights) weir__count_total(s, u, u->count);
-    for (; *done < u->count; ++*done) {
-        uint64_t word = u->decimals        ? word_of_decimal(u->decimals[*done])
-                        : q->state.decimal ? word_of_decimal((double)u->values[*done])
-                                           : word_of_integer(u->values[*done]);
-        if (!(weir__total(s) + (double)u->weights[*done] <= TOTAL_MOST))
-            return too_many(*done, err);
-        if (u->weights[*done]) put(q, word, (uint64_t)u->weights[*done]);
-        s->total_bits = weir__as_bits(weir__total(s) + (double)u->weights[*done]);
-    }
+    if (u->weights) return add_weighed(q, u, done, err);
+    while (*done < u->count) *done += put_units(q, u, *done);
+    weir__count_total(s, u, u->count);
     return WEIR_OK;
 }
 
@@ -292,7 +317,7 @@ static weir_status merge(weir_sketch *into, const weir_sketch *from, weir_error 
     kll_sketch *a = (kll_sketch *)into;
     const kll_sketch *b = (const kll_sketch *)from;
     uint64_t most = a->cells / 8, at = start_of(b, 0);
-    if (!(weir__total(into) + weir__total(from) <= TOTAL_MOST)) return too_many(0, err);
+    if (!(weir__total(into) + weir__total(from) < TOTAL_END)) return too_many(0, err);
     uint64_t *chunk = weir__alloc(&into->allocator, most * sizeof *chunk);
     if (!chunk) return weir__fail(err, WEIR_ERR_MEMORY, -1, "out of memory");
     if (b->state.decimal) become_decimal(a);
@@ -423,7 +448,7 @@ const weir__sketch_class weir__kll_sketch = {
              .summary = "quantiles of integer or decimal keys",
              .advice = "Medians, percentiles, the least and the greatest key. The error is one of "
                        "ranks: a percentile of 99 is the key of one nearby, such as 98.99. For "
-                       "sums over ranges, or weights that take back, use dyadic.",
+                       "sums over ranges, or weights with fractions or below 0, use dyadic.",
              .mergeable = true,
              .options = options},
     .size = sizeof(kll_sketch),

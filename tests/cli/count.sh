@@ -313,6 +313,18 @@ is quantile-ends $'-5\n1000000' "$(grep -E ',(0|100)%,' out | cut -d, -f3)"
 half=$(grep ',50%,' out | cut -d, -f3,4,5)
 IFS=, read -r value low high <<<"$half"
 ((low <= 499997 && 499997 <= high && high - low < 1000)) && ok quantile-close || no quantile-close "$half"
+# of weights: the ends are exact, intervals are narrow; other weights go to another sketch
+awk 'BEGIN { srand(4); for (i = 0; i < 200000; i++) print int(rand() * 1e9) + 7 "," 1 + int(rand() * rand() * 50000) }' >weighed
+run count $s --csv --format csv -k 1 --weight 2 --quantiles 0,10,50,99,100 --exact weighed
+is quantile-weighed "true true true true true" "$(tail -n +2 out | awk -F, '{ w = ($2 ~ /^(0|100)%/) ? 0 : 1e6; printf "%s%s", (NR > 1 ? " " : ""), (($4 <= $7 && $7 <= $5 && $5 - $4 <= w) ? "true" : $0) }')"
+run count $s --csv --format csv -k 1 --weight 2 --quantiles 50 --threads 2 weighed; is quantile-weighed-threads 0 "$rc"
+printf '5,2\n7,0.5\n' >parts; printf '5,2\n7,-1\n' >back
+other="is no whole number from 0 on, as --quantiles need; --sketch dyadic:bits=64 takes any, with wider intervals and ends that are not exact"
+trouble quantile-fraction "count: record 2 of 'parts': its weight 0.5 $other" count --format csv -k 1 --weight 2 --quantiles 50 parts
+trouble quantile-back "count: record 2 of 'back': its weight -1 $other" count --format csv -k 1 --weight 2 --quantiles 50 back
+for f in parts back; do run count $s --format csv -k 1 --weight 2 --quantiles 50 --csv --sketch dyadic:bits=64 $f; is "quantile-dyadic-$f" 5 "$(tail -n +2 out | cut -d, -f3)"; done
+printf '1.5,3\n2.5,1\n' >both; run count $s --format csv -k 1 --weight 2 --quantiles 50,100 --csv both
+is quantile-weighed-decimal $'1.5\n2.5' "$(tail -n +2 out | cut -d, -f3)"
 printf '%s\n' 0.5 -1.25 3 1e1 +2 >decimals
 run count $s --csv --quantiles 0,50,100 --exact decimals
 is quantile-decimals $'-1.25,-1.25,-1.25,,-1.25\n2,2,2,,2\n10,10,10,,10' "$(tail -n +2 out | cut -d, -f3-7)"
@@ -322,7 +334,7 @@ is quantile-state $'"value":-1.25\n"value":10' "$(grep -oE '"value":[-0-9.]+' ou
 printf 'x\n' >word
 trouble quantile-word "count: record 1 of 'word': the key 'x' is not a number, as --quantiles need" count --quantiles 50 word
 printf '9999999999999999999\n' >huge
-trouble range-key-huge "count: record 1 of 'huge': the key '9999999999999999999' is out of range: integers have 64 bits, as --range and weighed --quantiles need" count --range 0:1 huge
+trouble range-key-huge "count: record 1 of 'huge': the key '9999999999999999999' is out of range: integers have 64 bits, as --range needs" count --range 0:1 huge
 printf -- '-9223372036854775808\n+5\n' >ends
 run count $s --csv --range -9223372036854775808:5 ends
 is range-key-ends 2 "$(tail -1 out | cut -d, -f3)"
@@ -383,9 +395,9 @@ trouble range-empty "count: --range '9:3' is empty: it goes from the lower to th
 trouble range-huge "count: --range '0:99999999999999999999' is out of range: integers have 64 bits" count --range 0:99999999999999999999 numbers
 trouble quantile-out "count: --quantiles cannot be '101'; it is a list of percentages from 0 to 100, such as 50,90,99" count --quantiles 101 numbers
 trouble quantile-of-nothing "count: nothing was counted, so there is no quantile" count --quantiles 50 /dev/null
-trouble not-an-integer "count: record 1 of 'in': the key 'a' is not an integer, as --range and weighed --quantiles need" count --range 1:2 in
+trouble not-an-integer "count: record 1 of 'in': the key 'a' is not an integer, as --range needs" count --range 1:2 in
 echo 9223372036854775808 >big
-trouble integer-too-large "count: record 1 of 'big': the key '9223372036854775808' is out of range: integers have 64 bits, as --range and weighed --quantiles need" count --range 1:2 big
+trouble integer-too-large "count: record 1 of 'big': the key '9223372036854775808' is out of range: integers have 64 bits, as --range needs" count --range 1:2 big
 printf '1\nx\n2\n' >mixed
 run count $s --csv --range 1:9 --on-bad drop --exact mixed
 is not-an-integer-dropped 'range,1:9,2' "$(tail -1 out | cut -d, -f1,2,7)"

@@ -181,9 +181,87 @@ static void parts_and_weights(void **state) {
     weir_sketch_free(all), weir_sketch_free(weighed);
 }
 
+/* Percentiles of weights: intervals hold, the ends are exact, whatever the weights. */
+static void weights_hold(void **state) {
+    (void)state;
+    enum { N = 200000 };
+    typedef struct {
+        double key, weight;
+    } pair;
+    static pair all[N];
+    static int64_t values[N], weights[N];
+    for (int shape = 0; shape < 3; shape++) {
+        unsigned missed = 0, asked = 0;
+        double worst = 0, width = 0;
+        for (uint64_t seed = 1; seed <= 8; seed++) {
+            weir_sketch *s = make_seeded("kll:memory=64K", seed);
+            weir_updates u = {.count = N, .values = values, .weights = weights};
+            double total = 0;
+            for (uint64_t i = 0; i < N; i++) {
+                double x = (double)(test_word(seed, i) >> 11) * 0x1p-53;
+                values[i] = (int64_t)(test_word(seed + 99, i) % 1000000) - 5000;
+                weights[i] = shape == 0   ? 40 + (int64_t)(1500 * x)
+                             : shape == 1 ? (int64_t)(pow(x + 1e-6, -0.8))
+                                          : (int64_t)(values[i] % 3 == 0) << 20;
+                all[i] = (pair){(double)values[i], (double)weights[i]};
+                total += (double)weights[i];
+            }
+            assert_int_equal(weir_sketch_add_batch(s, &u, NULL), WEIR_OK);
+            qsort(all, N, sizeof *all, ascending); /* by the key, which comes first */
+            double least = 1e9, greatest = -1e9;
+            for (size_t i = 0; i < N; i++)
+                if (all[i].weight > 0)
+                    least = fmin(least, all[i].key), greatest = fmax(greatest, all[i].key);
+            for (int percent = 0; percent <= 100; percent += 4) {
+                weir_quantile q;
+                double wanted = percent / 100.0 * total, sum = 0, truth = greatest, below = 0,
+                       up_to = 0;
+                assert_int_equal(weir_sketch_quantile(s, percent / 100.0, &q, NULL), WEIR_OK);
+                for (size_t i = 0; i < N; i++) {
+                    double before = sum;
+                    sum += all[i].weight;
+                    if (before < wanted && sum >= wanted) truth = all[i].key;
+                    if (all[i].key < (double)q.value) below = sum;
+                    if (all[i].key <= (double)q.value) up_to = sum;
+                }
+                if (percent == 0 || percent == 100) {
+                    assert_true((double)q.value == (percent ? greatest : least));
+                    assert_true(q.low == q.value && q.high == q.value);
+                    continue;
+                }
+                missed += truth < (double)q.low || truth > (double)q.high;
+                asked++;
+                worst = fmax(worst, fmax(below - wanted, wanted - up_to) / total);
+                width = fmax(width, (double)(q.high - q.low) / 1e6);
+            }
+            weir_sketch_free(s);
+        }
+        print_message("weights %d: rank off by at most %.5f, interval at most %.5f of the keys, %u "
+                      "of %u lack the truth\n",
+                      shape, worst, width, missed, asked);
+        assert_true(worst <= 0.01 && width <= 0.02 && missed * 45 <= asked);
+    }
+}
+
+/* A weight of 2^60 would need a level too many. */
+static void weights_are_bounded(void **state) {
+    (void)state;
+    weir_sketch *s = make_sketch("kll:memory=8K,seed=1");
+    weir_error err = {0};
+    weir_quantile q;
+    expect_failed(weir_sketch_add(s, "1", 1, INT64_C(1) << 60, &err), WEIR_ERR_RANGE, &err, "2^60");
+    assert_int_equal(weir_sketch_add(s, "1", 1, (INT64_C(1) << 60) - 256, &err), WEIR_OK);
+    assert_int_equal(weir_sketch_add(s, "9", 1, 100, &err), WEIR_OK);
+    assert_int_equal(weir_sketch_quantile(s, 1, &q, NULL), WEIR_OK);
+    assert_int_equal(q.value, 9);
+    weir_sketch_free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_hold), cmocka_unit_test(plan_holds),
                                        cmocka_unit_test(keys_are_kept),
-                                       cmocka_unit_test(parts_and_weights)};
+                                       cmocka_unit_test(parts_and_weights),
+                                       cmocka_unit_test(weights_hold),
+                                       cmocka_unit_test(weights_are_bounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

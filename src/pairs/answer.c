@@ -406,8 +406,7 @@ static double clip(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* Student's t of 97.5%, by degrees of freedom from 1: 1.96 from 30 on, near enough. */
-static double student(unsigned freedom) {
+double weir__student(unsigned freedom) {
     assert(freedom >= 1);
     static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
@@ -426,7 +425,7 @@ static double skewed_reach(const double *x, unsigned n, double mean) {
     }
     double variance = fmax(0, squares - sum * sum / n) / (n - 1);
     double error = sqrt(variance / n + variance * variance / (2.0 * (n - 1)));
-    return exp(sum / n + variance / 2 + student(n - 1) * error) - mean;
+    return exp(sum / n + variance / 2 + weir__student(n - 1) * error) - mean;
 }
 
 /* The mean of a field and its deviation, such that 1.96 of it are the interval: Student's, or
@@ -440,7 +439,7 @@ static double mean_of(const weir_pairs_answer *all, unsigned n, size_t offset, d
     }
     double mean = sum / n;
     for (unsigned i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
-    double reach = student(n - 1) * sqrt(squares / (n - 1) / n);
+    double reach = weir__student(n - 1) * sqrt(squares / (n - 1) / n);
     *deviation = fmax(reach, skewed_reach(x, n, mean)) / 1.96;
     return mean;
 }
@@ -488,6 +487,12 @@ static double upper_reach(double deviation, double of_a_pair) {
     return half + sqrt(half * half + 1.96 * 1.96 * deviation * deviation);
 }
 
+/* Pairs that are similar or not. */
+static double pairs_of(const question *q) {
+    double n = (double)q->a->records;
+    return q->record ? n : q->b ? n * (double)q->b->records : n * (n - 1) / 2;
+}
+
 static void complete(const question *q, weir_pairs_answer *out) {
     const weir_pairs *p = q->a;
     double n = (double)p->records, m = q->record ? 1 : q->b ? (double)q->b->records : n;
@@ -495,7 +500,7 @@ static void complete(const question *q, weir_pairs_answer *out) {
     out->threshold = p->shape.s;
     out->records[0] = p->records;
     out->records[1] = q->record ? 1 : q->b ? q->b->records : p->records;
-    out->pairs = q->b || q->record ? n * m : n * (n - 1) / 2;
+    out->pairs = pairs_of(q);
     out->values = p->shape.per_record * p->repeats * (p->records + (q->b ? q->b->records : 0));
     out->similar_bound =
         weir__deviation_bound(p->shape.d, p->shape.s, p->sample, out->similar, q->b ? n + m : n,
@@ -514,6 +519,10 @@ static weir_status answer(const question *q, weir_pairs_answer *out, weir_error 
     if (status == WEIR_OK) {
         if (q->a->signatures > 1) weir_pairs_average(all, n);
         else if (n > 1) take_medians(all, n);
+    }
+    if (status == WEIR_OK && q->a->signatures > 1)
+        status = weir__redraw(q->a, q->b, q->record, pairs_of(q), &all[0], err);
+    if (status == WEIR_OK) {
         complete(q, &all[0]);
         *out = all[0];
     }

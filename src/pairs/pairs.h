@@ -82,6 +82,14 @@ int weir__by_word(const void *a, const void *b);
 /* May the two be joined or merged? */
 weir_status weir__pairs_fit(const weir_pairs *a, const weir_pairs *b, weir_error *err);
 
+/* Student's t of 97.5%, by degrees of freedom from 1; for more than 15 that of 15. */
+double weir__student(unsigned freedom);
+
+/* Widen the deviations of an answer about texts to what the choice of hashes does to the counts, as
+ * the witnesses show it. b: of a join; record: the row of a search; pairs: in all. */
+weir_status weir__redraw(const weir_pairs *a, const weir_pairs *b, const uint64_t *record,
+                         double pairs, weir_pairs_answer *answer, weir_error *err);
+
 /* Bring it into the form in which it is saved. */
 weir_status weir__pairs_settle(weir_pairs *pairs, weir_error *err);
 

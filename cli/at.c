@@ -101,7 +101,7 @@ int at_resolve(const at_settings *at) {
 
 #ifdef HAVE_REMOTE
 
-/* What happened is kept for --stats. */
+/* Keep a message about servers for --stats. */
 static void keep_event(at_filter *f, const char *message) {
     if (f->event_count++ >= AT_EVENTS) return;
     at_event *e = &f->events[f->event_count - 1];

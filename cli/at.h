@@ -186,7 +186,7 @@ typedef struct {
     weir_remote_options options;
 } at_settings;
 
-/* What was said of the servers while a run went on, and when. */
+/* Messages about the servers during a run, with their times. */
 enum { AT_EVENTS = 64 };
 typedef struct {
     int64_t time; /* ns since 1970 */

@@ -4,7 +4,7 @@
 
 #include "at.h"
 
-/* Those that have slices: at most as many as are shown one by one, but all are in the rest. */
+/* Load of the servers that have slices: the first 64 one by one, sums over all. */
 enum { AT_SERVERS_SHOWN = 64 };
 typedef struct {
     weir_remote_server servers[AT_SERVERS_SHOWN];

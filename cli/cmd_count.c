@@ -229,7 +229,7 @@ enum {
     SPAN_LEAST = 1000000        /* ns: the shortest --every and --save-every */
 };
 
-/* What the command line says: settings, and words whose meaning is decided when all are known. */
+/* The command line: settings, and words that are resolved when all options are read. */
 typedef struct {
     count_settings s;
     bool json, csv;

@@ -207,7 +207,7 @@ static const opt_entry dedup_table[] = {
 enum { SPAN_LEAST = 1000000 };    /* ns: the shortest --save-every */
 enum { TABLE_LEAST = 64 * 1024 }; /* bytes of --memory for what needs all of the input */
 
-/* What the command line says: settings, and words whose meaning is decided when all are known. */
+/* The command line: settings, and words that are resolved when all options are read. */
 typedef struct {
     dedup_settings s;
     const char *memory, *fpr, *lateness, *on_late;
@@ -325,7 +325,7 @@ static int resolve_compression(dedup_settings *s) {
     return EXIT_DONE;
 }
 
-/* What goes with brokers, and what does not. */
+/* Check the options beside --from and --to. */
 static int check_streams(const dedup_settings *s, int operands) {
     if (s->source && operands) return cli_error("--from reads a stream; leave out the files");
     if (s->until_end && !s->source) return cli_error("--until-end goes with --from");
@@ -366,7 +366,7 @@ static int check_together(const dedup_settings *s) {
     return EXIT_DONE;
 }
 
-/* What needs all of the input has a table of its own, and no state. */
+/* --keep and the --emit that read all input: refuse options of a filter and of a state. */
 static int resolve_choice(request *r) {
     dedup_settings *s = &r->s;
     const struct {

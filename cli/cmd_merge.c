@@ -37,7 +37,7 @@ static const opt_entry merge_table[] = {
     {0},
 };
 
-/* What is kept of a snapshot: its filter or its sketches, and the snapshot for its note. */
+/* A loaded snapshot: its filter or its sketches, and the snapshot itself for its note. */
 typedef struct {
     const char *path;
     weir_snapshot *snapshot;
@@ -88,7 +88,7 @@ static int take_groups(source *from) {
     return EXIT_DONE;
 }
 
-/* What is to be joined, out of the snapshot. */
+/* Take groups, filter and sketches out of the snapshot. */
 static int take_all(source *from, bool *others) {
     int code = take_groups(from);
     for (size_t i = 0; i < weir_snapshot_count(from->snapshot) && code == EXIT_DONE; i++) {
@@ -154,7 +154,7 @@ static void add_counts(run_counts *counts, const source *from) {
     if (note) run_note_add_counts(note, length, counts);
 }
 
-/* What keeps two of them apart, and if it is how they were made, what to do. */
+/* Print why two states cannot be merged, and if their options differ, how to make them. */
 static int cannot_merge(const source *into, const source *from, const weir_error *err) {
     return cli_error("'%s' and '%s': %s%s", into->path, from->path, err->message,
                      err->code == WEIR_ERR_MISMATCH

@@ -63,7 +63,8 @@ static const opt_entry pairs_table[] = {
      "most 64; the error grows fast with their number, see WHEN NOT TO TRUST IT."},
     {P_TEXT, "text", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, true,
      "Compare a text by its words; `.` is the whole record.",
-     "Letters are folded as by `--ignore-case`; the text is cut into shingles; their least hashes are the values, "
+     "Letters are folded as by `--ignore-case`; the text is cut into shingles; their least hashes "
+     "are the values, "
      "so that two texts agree in each with the probability of their Jaccard similarity. JSON "
      "values are read as in `--set`, and objects and arrays with all that is in them."},
     {P_SET, "set", 0, OPT_VALUE, "FIELD", NULL, NULL, G_WHAT, false,
@@ -188,7 +189,8 @@ static const opt_entry pairs_table[] = {
     READ_RECORD_ROWS("", "", 'd'),
     {READ_CASE, "ignore-case", 'i', OPT_FLAG, NULL, NULL, NULL, "Records", false,
      "a equals A, and so on for all letters of Unicode.",
-     "By the full case folding of Unicode: `STRASSE` equals `straße`. Texts are always compared so."},
+     "By the full case folding of Unicode: `STRASSE` equals `straße`. Texts are always compared "
+     "so."},
     {READ_TRIM, "trim", 0, OPT_FLAG, NULL, NULL, NULL, "Records", false,
      "Leave out white space at both ends of each value.", NULL},
     {READ_MISSING, "on-missing", 0, OPT_VALUE, "WHAT", "drop|fail", "drop", "Records", false,
@@ -290,7 +292,7 @@ typedef struct {
     bool is_online;
 } pairs_words;
 
-/* What the command line says. */
+/* Options as words, until all are read. */
 typedef struct {
     pairs_settings s;
     pairs_words w;
@@ -542,7 +544,7 @@ static int print_spec(char out[SPEC_SIZE], const pairs_settings *s, const pairs_
     return n < SPEC_SIZE ? EXIT_DONE : cli_error("the options are too long");
 }
 
-/* What of the spec was given, and is no default. */
+/* The part of the spec that the user gave. */
 static void resolve_asked(pairs_settings *s, const pairs_words *w) {
     bool chosen = w->jaccard || w->cosine;
     const struct {

@@ -122,7 +122,7 @@ static void list_rows(const count_report *r, const count_answer *answer) {
     }
 }
 
-/* What would tell: closer bounds, or more keys kept where the bounds are close. */
+/* Advice for a list in which no key stands out: closer bounds, or more keys if bounds are close. */
 static const char *advice(answer_kind kind, const count_answer *answer) {
     const count_row *last = answer->count ? &answer->rows[answer->count - 1] : NULL;
     if (kind == ANSWER_ABOVE || (last && last->high - last->low >= 1))

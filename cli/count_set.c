@@ -192,7 +192,7 @@ static const char *usual_memory(const count_settings *s, count_part part) {
     return part == PART_INTEGERS ? "4M" : NULL;
 }
 
-/* What was not given is that of a pane, if there is a window; of a group they are small, too. */
+/* Memory if --memory was not given: a pane has its own default, a group a small one. */
 static int put_usual_memory(char *spec, const count_settings *s, count_part part) {
     char own[SPEC_SIZE];
     bool sized = s->memory || s->error || s->sketch_count || (s->window && !s->group);
@@ -259,7 +259,7 @@ static int make_specs(count_specs *specs, const count_settings *s) {
     return code;
 }
 
-/* What a part is for, as the command line has it. */
+/* The option that a part answers, for messages. */
 static const char *purpose(const count_settings *s, count_part part, char text[64]) {
     static const char *const of[PARTS] = {"--query",  "--estimator agms", "--distinct", "--range",
                                           "--sample", "--quantiles",      "--spectrum"};
@@ -483,7 +483,7 @@ int count_set_save(const count_set *set, const count_settings *s, const count_to
     return status == WEIR_OK ? EXIT_DONE : cli_error("%s", err.message);
 }
 
-/* What a sketch says of its list; all zero: there is no sketch. */
+/* Info of a sketch; all zero if there is none. */
 static weir_sketch_info info_of(const weir_sketch *sketch) {
     weir_sketch_info info = {0};
     if (sketch) weir_sketch_get_info(sketch, &info);
@@ -514,7 +514,7 @@ static int check_options(const count_settings *s, const count_specs *specs,
     return EXIT_DONE;
 }
 
-/* What is asked must be in the file, made under the same options where such are given. */
+/* A state file must have a sketch for each question, made with the options that are given. */
 static int check_saved(const count_settings *s, const count_set *set) {
     char where[512];
     count_specs specs;
@@ -642,7 +642,7 @@ int count_set_pull(count_set *set, const count_settings *s) {
     return code;
 }
 
-/* Those that cannot be added up are of no use there. */
+/* --at adds sketches up: refuse those that cannot be merged. */
 static int check_sums(const count_set *set) {
     count_set twin;
     weir_error err;

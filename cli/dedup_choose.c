@@ -39,7 +39,7 @@ enum {
 #define FULL 0.85 /* share of slots in use at which a table is full */
 #define ENTRY_BYTES sizeof(entry)
 
-/* What one reading has chosen, by number of record: in memory, or in a file. */
+/* Records that one reading has chosen, by number: in memory, or in a file. */
 typedef struct {
     FILE *file;
     const entry *at, *end;

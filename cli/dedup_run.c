@@ -402,7 +402,7 @@ static int use_note(dedup *d, const weir_snapshot *snapshot) {
     return EXIT_DONE;
 }
 
-/* What the window of the filter means for the times of records. */
+/* Times, lateness and leap of records, by the window of the filter. */
 static int set_times(dedup *d) {
     dedup_settings *s = &d->own;
     weir_filter_info info;

@@ -64,7 +64,7 @@ int pairs_run(const pairs_settings *settings);
 
 /* --- pairs_rows.c --- */
 
-/* What the reader calls for each record, and its context. */
+/* Callback of the reader for each record, and its context. */
 typedef struct {
     const weir_pairs *pairs;
     const pairs_rows *rows;

@@ -38,7 +38,7 @@ typedef struct {
 
 static int out_of_memory(void) { return cli_error("out of memory"); }
 
-/* What a search reads is in a file of no name that a person would know. */
+/* The record of a search is in a temporary file: errors name the command line instead. */
 static void word_error(void *context, stream_error *err) {
     const intake *in = context;
     bool searching = in->settings->question == ASK_SEARCH && *err->file;

@@ -43,7 +43,7 @@ static char *share_text(char *buffer, double part, double all) {
     return buffer;
 }
 
-/* What a row of the report says: a name, a count, its interval. */
+/* A row of the report: name, count, interval. */
 typedef struct {
     char name[32];
     double count, low, high;
@@ -141,7 +141,7 @@ static void print_sentence(const pairs_settings *s, const weir_pairs_answer *a) 
     }
 }
 
-/* What a threshold on hashes means for the similarity of texts. */
+/* Print which share of the pairs of each similarity is counted. */
 static void print_curve(const pairs_settings *s) {
     static const double at[] = {0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95};
     bool cosine = s->rows.from == WEIR_FROM_COSINE;

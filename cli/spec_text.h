@@ -20,7 +20,8 @@ typedef struct {
  * message if the spec says something else itself, or has no such option. */
 int spec_fold(char out[SPEC_SIZE], const char *spec, const spec_addition *additions, size_t count);
 
-/* What of a spec was asked for, as weir_spec_fits() takes it: its name only if --filter gave it. */
+/* The part of a spec that the user gave, for weir_spec_fits(): the name only if --filter gave it.
+ */
 const char *spec_asked(const char *spec, bool kind_given);
 
 /* The library speaks of options of a spec: `memory=10 is out of range`. Where the user gave a flag

@@ -53,7 +53,7 @@ static void bash_option_values(const opt_command *command) {
     }
 }
 
-/* What can be explained, which no table names as actions. */
+/* Topics of weir help: the commands, and two more. */
 static void put_topics(void) {
     put_command_names(' ');
     fputs(" filters sketches", stdout);

@@ -23,7 +23,7 @@ static void put_quoted(FILE *out, const char *bytes, size_t length) {
     fputc('"', out);
 }
 
-/* What stands before a value. */
+/* Comma, name and colon before a value. */
 static void put_name(json_out *j, const char *name) {
     if (j->comma) fputc(',', j->out);
     j->comma = true;

@@ -15,7 +15,7 @@ void manual_print(const opt_command *command, manual_form form);
 /* How to choose a filter, made from the library's tables of filters. */
 void manual_filters(manual_form form);
 
-/* The same for sketches. */
+/* The page on choosing a sketch. */
 void manual_sketches(manual_form form);
 
 /* The completion script of a shell, "bash", "zsh" or "fish", on standard output. */

@@ -34,7 +34,7 @@ int cli_error(const char *format, ...) {
     return EXIT_TROUBLE;
 }
 
-/* What to try, by the cause. */
+/* Advice that follows an error, by its cause. */
 static const char *const advice[STREAM_CAUSES] = {
     [STREAM_CAUSE_NO_ROOM] =
         "; make room, then go on with --resume if a --state was kept, or start over",

@@ -183,7 +183,7 @@ int opt_next(opt_parser *parser) {
 
 /* --- keeping -------------------------------------------------------------------------- */
 
-/* What is only understood, and kept as it was given. */
+/* Check the value of an option that is kept as text. */
 static int check_word(const opt_target *t, const char *flag, const char *text) {
     uint64_t number;
     double rate;

@@ -126,7 +126,7 @@ static void print_lines(FILE *out, const plot *p, int width, int height) {
     fputc('\n', out);
 }
 
-/* A label in UTF-8 to the right of a field of so many columns. */
+/* A label in UTF-8, flush right in a field of `columns` columns. */
 static void print_label(FILE *out, const char *text, int columns) {
     for (const char *p = text; *p; p++) columns -= ((unsigned char)*p & 0xc0) != 0x80;
     fprintf(out, "%*s%s |", columns > 0 ? columns : 0, "", text);

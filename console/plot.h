@@ -28,7 +28,7 @@ typedef struct {
     size_t series_count;
 } plot;
 
-enum { PLOT_SERIES_MOST = 6 }; /* curves of a plot: so many signs and colours are told apart */
+enum { PLOT_SERIES_MOST = 6 }; /* curves of a plot: as many as there are signs and colours */
 
 /* width, height: of the whole, in characters. */
 void plot_terminal(FILE *out, const plot *p, int width, int height);

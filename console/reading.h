@@ -303,7 +303,7 @@ reading reading_defaults(void);
  * alone. */
 int reading_option(reading *r, int id, const char *value);
 
-/* The leap of times that is allowed with a window of so many ns: as asked for, or ten windows. */
+/* The leap of times that is allowed with a window of `window` ns: --max-leap, or ten windows. */
 int64_t reading_max_leap(const reading *r, int64_t window);
 
 /* When all options are known: the operands are the files, and what was asked

@@ -29,7 +29,7 @@ bool spool_is_needed(const char *path);
 int spool_inputs(spool *s, const char *const *given, size_t count, bool twice, const char *folder,
                  const char *advice);
 
-/* What a name of the list was given as. */
+/* The name that the user gave for a name of the list. */
 const char *spool_given(const spool *s, const char *name);
 
 /* A message about a copy speaks of what it is a copy of. */

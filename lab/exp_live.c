@@ -380,7 +380,7 @@ static uint64_t nanoseconds(void) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* What a lookup alone costs: each key is tested before it is offered. */
+/* The cost of a lookup alone: each key is tested before it is offered. */
 static weir_status lookups(lab_unit *unit, const lab_servers *servers, const lab_log *log,
                            const char *probing, double slices, double *there, double *here,
                            double *us) {

@@ -104,7 +104,7 @@ static void traffic_of(const design *d, double *messages, double *bytes) {
     *bytes = (double)(remote.bytes_sent + remote.bytes_received);
 }
 
-/* What the records cost while all is well. */
+/* Messages and bytes of a record while all servers run. */
 static weir_status measure(lab_unit *unit, const design *d, const lab_log *log, double *row) {
     double before[2], after[2], records = (double)log->count;
     struct timespec from, to;

@@ -13,7 +13,7 @@
 
 /* --- figures 9 to 11: windows --- */
 
-/* What an exact window knows: when each key was last let through. */
+/* An exact window: the time at which each key was last let through. */
 typedef struct {
     lab_set *set;
     int64_t *passed; /* by number of the key; -1: never */

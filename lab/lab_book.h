@@ -6,7 +6,7 @@
 
 typedef struct lab_book lab_book;
 
-/* What a unit of work gave. */
+/* The result of a unit of work. */
 typedef struct {
     char experiment[48];
     bool full;

@@ -8,7 +8,7 @@ typedef struct lab_file lab_file;
 
 enum { LAB_PAGES = 1, LAB_REQUESTS = 2 };
 
-/* What of a line is its key. */
+/* The part of a line that is its key. */
 typedef struct {
     int first, last, also; /* columns first..last and also `also`; all 0: the line */
     char split;            /* between columns: '\t' or ' ' */

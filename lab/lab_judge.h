@@ -37,7 +37,7 @@
 
 #define LAB_OBJECT_BYTES 8192
 
-/* What the rules want to know of a stream. */
+/* Properties of a stream that the rules use. */
 enum { LAB_EVEN = 1 /* uniform or Zipf */, LAB_STRONG = 2 /* Zipf >= 0.9 or real */ };
 
 /* Rules broken, as bits. */

@@ -63,7 +63,7 @@ weir_status lab_make(lab_unit *unit, const char *spec, weir_filter **filter) {
     return weir_filter_new(filter, whole, &unit->error);
 }
 
-/* What a filter's object takes beside its cells. */
+/* Bytes of a filter's object beside its cells. */
 static double object_bytes(void) {
     weir_filter *filter;
     weir_filter_info info;

@@ -57,7 +57,7 @@ static bool have_program(const char *name) {
     return system(command) == 0;
 }
 
-/* What WEIR_MODULE names, or the module beside this program, or the installed one. */
+/* Path of the module: $WEIR_MODULE, or the one beside this program, or the installed one. */
 static bool find_module(char path[512]) {
     char self[400] = "";
     const char *given = getenv("WEIR_MODULE");
@@ -104,7 +104,7 @@ static int dial(const server *s) {
     return -1;
 }
 
-/* What it answers, at least a line of it; false: nothing. */
+/* Read the answer, at least a line of it; false: none came. */
 static bool ask(const server *s, const char *line, char reply[REPLY_SIZE]) {
     int fd = dial(s);
     size_t used = 0;
@@ -245,7 +245,7 @@ static void end(server *one) {
 
 /* --- the cluster ----------------------------------------------------------------------------- */
 
-/* What server `own` is to know when it starts, unless it has that already. */
+/* Write the configuration of server `own`, unless it has one. */
 static bool write_nodes(const lab_servers *s, size_t own) {
     char folder[96], path[128];
     folder_of(s, own, folder);

@@ -59,10 +59,10 @@ const char *lab_stream_read_once(const lab_stream *stream);
 /* Write the next ids, at most n; fewer only at the end, 0 past it. */
 size_t lab_stream_next(lab_stream *stream, uint64_t *ids, size_t n);
 
-/* What the tags of a stream are, "importance"; NULL if it has none. */
+/* The meaning of the tags of a stream, such as "importance"; NULL if it has none. */
 const char *lab_stream_tag(const lab_stream *stream);
 
-/* The same as lab_stream_next(), with the tag of each record; tags may be NULL. */
+/* lab_stream_next() with the tag of each record; tags may be NULL. */
 size_t lab_stream_next_tagged(lab_stream *stream, uint64_t *ids, uint64_t *tags, size_t n);
 
 /* WEIR_OK, or why a file ended early: bad compression, a read error. */

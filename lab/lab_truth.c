@@ -123,7 +123,7 @@ static size_t marks_before(const marks *m, size_t at) {
 
 /* --- truth ----------------------------------------------------------------------- */
 
-/* What the pass over a stream needs besides its results. */
+/* Working memory of the pass over a stream. */
 typedef struct {
     lab_set *set;
     marks marks;

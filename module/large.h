@@ -6,7 +6,7 @@
 
 typedef void batch_reply_fn(RedisModuleCtx *ctx, const key_batch *batch);
 
-/* What is done with a batch, and how that is answered. */
+/* The work on a batch, and the function that replies. */
 typedef struct {
     bool offer;   /* or test */
     bool remove;  /* or take back items, of a filter that can */

@@ -48,7 +48,7 @@ key_state key_open(RedisModuleCtx *ctx, RedisModuleString *name, unsigned kinds,
                    key_handle *out);
 void key_close(key_handle *handle);
 
-/* What a key holds if it is one of these kinds; NULL: the key is NULL, or holds something else. */
+/* The object of a key, if it is of one of these kinds; NULL: the key is NULL, or holds another. */
 weir_value *key_value(RedisModuleKey *key, unsigned kinds);
 
 /* As key_open(); an absent key is the error WEIRMISSING. */
@@ -93,7 +93,7 @@ bool integer_of(const RedisModuleString *string, int64_t *number);
 /* A spec without a NUL in it, ended by one; NULL: it has one, or is too long. */
 const char *spec_of(const RedisModuleString *string, char *buffer, size_t size);
 
-/* What begins where an option was expected. */
+/* Reply that an argument is none of the options. */
 int reply_unknown_word(arguments *args);
 
 enum { SPEC_SIZE = 2048, EPOCH_SIZE = 17 };

@@ -101,7 +101,7 @@ typedef struct {
     void (*aux_save2)(RedisModuleIO *io, int when);
 } RedisModuleTypeMethods;
 
-/* What COMMAND DOCS and cluster clients are told. */
+/* Documentation and key positions of a command, for COMMAND DOCS and cluster clients. */
 typedef enum {
     REDISMODULE_ARG_TYPE_STRING,
     REDISMODULE_ARG_TYPE_INTEGER,

@@ -37,7 +37,7 @@ typedef struct {
 /* Ends with a name of NULL. */
 extern const module_command module_commands[];
 
-/* What an argument of that name is: its type, and a sentence. */
+/* Type and description of an argument, by its name. */
 typedef struct {
     const char *name;
     RedisModuleCommandArgType type;

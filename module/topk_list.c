@@ -28,7 +28,7 @@ static void find_least(topk_list *list) {
         if (list->entries[i].count < list->least) list->least = list->entries[i].count;
 }
 
-/* What the sketch lists, in a list of its own. */
+/* A copy of the sketch's list. */
 static topk_list *read_list(weir_value *value) {
     size_t k = value->list ? value->list->room : (size_t)spec_number(value, "k");
     weir_items top = {.items = RedisModule_TryAlloc(k * sizeof *top.items), .room = k};

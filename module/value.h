@@ -26,7 +26,7 @@ typedef struct {
     long long touched; /* milliseconds; when it was last asked for */
 } value_buffer;
 
-/* What an object takes of the server's memory, and the most that it may. */
+/* Bytes that an object takes of the server's memory, and the most that it may take. */
 typedef struct {
     size_t taken, most;
 } value_account;
@@ -80,7 +80,7 @@ uint64_t value_draw_epoch(void);
 bool buffer_append(value_buffer *buffer, const void *bytes, size_t length);
 void buffer_free(value_buffer *buffer);
 
-/* What lives in this server: for INFO. */
+/* Numbers and bytes of the objects in this server, for INFO. */
 typedef struct {
     uint64_t filters, sketches, imports, memory;
 } value_totals;

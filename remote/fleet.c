@@ -183,7 +183,7 @@ static weir_status find_map(fleet *f, weir_error *err) {
     weir_status status = WEIR_ERR_IO;
     f->refreshed = wire_now();
     f->refreshes++;
-    /* Those that are connected answer soonest. */
+    /* Connected nodes answer soonest. */
     for (int connected = 1; connected >= 0; connected--)
         for (size_t i = 0; i < f->node_count && status == WEIR_ERR_IO; i++)
             if (wire_connected(f->nodes[i]->wire) == connected)

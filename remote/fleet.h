@@ -11,7 +11,7 @@
 
 enum { FLEET_SLOTS = 16384, FLEET_NODES = 1024, FLEET_NOWHERE = 0xffff };
 
-/* What a server says that it has done. */
+/* Commands and bytes of a server, by its INFO. */
 typedef struct {
     uint64_t commands, in, out;
 } fleet_work;

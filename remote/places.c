@@ -32,7 +32,7 @@ enum {
 
 typedef enum { START, ASK, SET, DECIDE } stage;
 
-/* What is known of a place of a key. */
+/* State of a place of a key. */
 typedef enum {
     UNKNOWN,
     ON,

@@ -86,7 +86,7 @@ size_t places_open(const flight *f);
  * should be there; *made says whether it was not. */
 weir_status places_open_slice(weir_remote *r, size_t i, bool *made, weir_error *err);
 
-/* What weir_remote_get_slice() says of it. */
+/* The numbers of weir_remote_get_slice(). */
 weir_status places_get_slice(weir_remote *r, size_t i, weir_remote_slice *out, weir_error *err);
 
 #endif

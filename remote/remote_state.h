@@ -72,7 +72,7 @@ typedef struct {
     struct places_flight *places; /* or NULL */
 } flight;
 
-/* What a reply of a node is to. */
+/* The request that a reply of a node answers. */
 typedef enum { FOR_REQUEST, FOR_NOTHING, FOR_CREATE, FOR_REPLICAS } reply_kind;
 typedef struct {
     reply_kind kind;

@@ -75,7 +75,7 @@ typedef struct {
     void *stop_context;
 } wire_options;
 
-/* What all connections to one deployment share: the password, the state of TLS. */
+/* State that all connections to one deployment share: the password, the state of TLS. */
 typedef struct wire_access wire_access;
 
 /* Read the password, load certificates. The options' texts must live as long as it. tls:

@@ -111,7 +111,7 @@ bool wire_parser_feed(wire_parser *p, const void *bytes, size_t length) {
     return redisReaderFeed(p->reader, bytes, length) == REDIS_OK;
 }
 
-/* What has come of an element that is not complete: a line without an end, or too many bytes? */
+/* Is the incomplete element too long: a line without an end, or more bytes than allowed? */
 static bool runs_on(const wire_parser *p) {
     const redisReader *r = p->reader;
     size_t left = r->len - r->pos;

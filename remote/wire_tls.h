@@ -7,7 +7,7 @@
 typedef struct wire_tls wire_tls;               /* certificates and settings, shared */
 typedef struct wire_tls_stream wire_tls_stream; /* one connection */
 
-/* What a step of input or output came to, beside a number of bytes above 0. */
+/* Results of a step of input or output, besides a number of bytes above 0. */
 enum { WIRE_IO_END = 0, WIRE_IO_FAILED = -1, WIRE_IO_WANT_READ = -2, WIRE_IO_WANT_WRITE = -3 };
 
 weir_status wire_tls_new(wire_tls **out, const wire_options *options, weir_error *err);

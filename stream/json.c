@@ -261,7 +261,7 @@ static int32_t count_elements(const json_search *s, const json_level *level, uin
     return count;
 }
 
-/* Those of the paths that have no further step at this depth. */
+/* Of these paths, the ones that end at this depth. */
 static uint64_t complete(const json_path *paths, uint64_t mask, uint32_t depth) {
     uint64_t answers = 0;
     for (uint64_t rest = mask; rest; rest &= rest - 1) {

@@ -501,8 +501,7 @@ static bool add_many(stream_keyer *k, uint32_t part, const unsigned char *text) 
         if (how == STREAM_AS_ITEMS) {
             done = add_item(k, value, length);
         } else if (how == STREAM_AS_TEXT) {
-            done = (!any || stream__buffer_append(&k->key, ",", 1)) &&
-                   add_text(k, value, length);
+            done = (!any || stream__buffer_append(&k->key, ",", 1)) && add_text(k, value, length);
         } else {
             done = stream__buffer_append(&k->key, "....", 4) && spell(k, part == 0, value, length);
             if (done) put_length(k->key.bytes + at, k->key.length - at - 4);

@@ -224,7 +224,7 @@ static bool parse_by(const key_plan *plan, const char *text, size_t length, int6
     }
 }
 
-/* What is wrong with a time that looks like nothing else. */
+/* The reason for a text that is a time of no known format. */
 static stream_reason not_of(const key_plan *plan, size_t length) {
     if (!length) return REASON_NO_TIME_TEXT;
     if (plan->moment == MOMENT_ISO) return REASON_NOT_ISO;

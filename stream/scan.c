@@ -19,7 +19,7 @@
 
 #include "stream_internal.h"
 
-/* What csv_chunk() of the kernels means, a byte at a time. */
+/* The result of the kernels' csv_chunk(), computed a byte at a time. */
 static void csv_chunk_slowly(const unsigned char *p, uint32_t n, unsigned char separator,
                              csv_state *state, uint64_t *separators, uint64_t *line_ends) {
     csv_state s = *state;

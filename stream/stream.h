@@ -132,7 +132,7 @@ typedef struct {
     bool leave_out;
 } stream_start;
 
-/* What of Unicode is equal: the same bytes, the same characters, or compatible ones. */
+/* Which texts are equal keys: equal bytes, equal characters (NFC), or compatible ones (NFKC). */
 typedef enum { STREAM_BYTES, STREAM_NFC, STREAM_NFKC } stream_normalize;
 
 /* The key of a record is the whole record without its terminator, unless
@@ -285,13 +285,13 @@ typedef struct stream_feed {
     stream_status (*poll)(void *context, int timeout_ms, const stream_message **messages,
                           size_t *count, stream_error *err);
 
-    /* What message i of the last ones is called: "1700000000000-0". */
+    /* The id of message i of the last batch: "1700000000000-0". */
     void (*word)(void *context, size_t i, char *text, size_t size);
 
     void *context;
 } stream_feed;
 
-/* What became of a record's key; the last only as a function that makes rows says it. */
+/* Status of a record's key; the last one is set only by options.row. */
 enum {
     STREAM_RECORD_OK = 0,
     STREAM_MISSING, /* it has no such column or field; hashes[i] is 0 */
@@ -482,7 +482,7 @@ const void *stream_pick(stream_picker *picker, const stream_batch *batch, size_t
 
 typedef enum { STREAM_PLAIN, STREAM_GZIP, STREAM_ZSTD } stream_compression;
 
-/* What the end of a file's name asks for: .gz, .zst, else nothing. */
+/* Compression by the end of a file name: .gz, .zst, else none. */
 stream_compression stream_compression_of(const char *path);
 
 /* A point at which the output can be cut and continued: everything written so

@@ -120,7 +120,7 @@ typedef enum {
 
 typedef struct stream_source stream_source;
 
-/* What the first bytes of a file say. */
+/* Compression by the first bytes of a file. */
 typedef enum {
     KIND_UNKNOWN,
     KIND_PLAIN,
@@ -131,7 +131,7 @@ typedef enum {
     KIND_LZ4
 } source_kind;
 
-/* What a source shares with the thread that may want to stop it. */
+/* State that a source shares with the thread that may stop it. */
 typedef struct {
     int wake_fd;                /* an eventfd, readable when somebody wants attention */
     _Atomic uint64_t raw_bytes; /* progress */
@@ -192,7 +192,7 @@ typedef struct {
     size_t (*lines)(const unsigned char *base, uint32_t *pos, uint32_t end,
                     unsigned char terminator, uint32_t *ends, size_t room);
 
-    /* The same for rows of CSV, whose line ends may be quoted. */
+    /* As above, for rows of CSV, whose line ends may be quoted. */
     size_t (*csv)(const unsigned char *base, uint32_t *pos, uint32_t end, unsigned char separator,
                   csv_state *state, uint32_t *ends, size_t room);
 
@@ -493,7 +493,7 @@ stream_status stream__feed(stream_framer *framer, stream_block *block, stream_wr
                            int timeout_ms);
 stream_status stream__feed_check(const stream_options *options, stream_error *err);
 
-/* What one thread needs to make keys. */
+/* Buffers and plan of one thread that makes keys. */
 typedef struct {
     const key_plan *plan;
     stream_buffer key, value;

@@ -34,14 +34,14 @@
 
 enum {
     BUFFER_SIZE = 256 * 1024, /* bytes that are collected before they are written */
-    /* The same for a thread that writes in the background. Measured: it is woken less often. */
+    /* Bytes that are collected for a background thread: more, so that it is woken less often. */
     BACKGROUND_BUFFER_SIZE = 1024 * 1024,
     PACKED_SIZE = 128 * 1024, /* bytes of compressed output that are written at once */
     RUN_SHORT = 1024,         /* bytes of a run of records; longer runs are left to memcpy() */
     PAGE = 4096               /* bytes; buffers begin at a multiple of it */
 };
 
-/* What to do with a buffer besides passing it on. */
+/* After a buffer is passed on: nothing more, a flush, or the end of a member or frame. */
 typedef enum { GO_ON, PUSH, END } output_end;
 
 struct stream_writer {
@@ -215,7 +215,7 @@ static stream_status pass_on(stream_writer *w, output_end end) {
     return STREAM_OK;
 }
 
-/* What the caller may know of the state: the thread's failures come late, but they come. */
+/* The writer's status. A failure of the background thread is reported by a later call. */
 static stream_status state(stream_writer *w, stream_error *err) {
     stream_status status;
     if (w->background) pthread_mutex_lock(&w->lock);
@@ -329,7 +329,7 @@ static void put_text(stream_writer *w, const char *text) {
     put(w, (const unsigned char *)text, strlen(text));
 }
 
-/* What goes in front of a record: a column or field of this name. */
+/* Text in front of each record: a column or field of this name. */
 typedef struct {
     const char *name;
     const char *value;

@@ -189,8 +189,8 @@ static void look_at_first_time(engine *e, const stream_batch *b) {
     cli_warn("record %llu of '%s': its time by %s is in early 1970; it looks like %s: "
              "--time-format %s",
              (unsigned long long)(b->first_record + first),
-             strcmp(b->file, "-") ? b->file : "standard input", units[unit].given,
-             units[unit].name, units[unit].wanted);
+             strcmp(b->file, "-") ? b->file : "standard input", units[unit].given, units[unit].name,
+             units[unit].wanted);
 }
 
 /* On a screen with both, the progress makes way for records, and comes back after whole ones. */
@@ -203,7 +203,7 @@ static engine_outcome take(engine *e, const stream_batch *batch) {
     return so_far;
 }
 
-/* What threads of the consumer have met comes before the end, or before what ended it. */
+/* Errors of the consumer's threads come before the end of the input, or before the error there. */
 static engine_outcome end_of_input(engine *e, stream_status status, stream_error *err) {
     engine_outcome so_far = ENGINE_GO_ON;
     if (e->consumer->finish) so_far = e->consumer->finish(e->context);

@@ -122,7 +122,7 @@ int engine_exit(engine_outcome how);
 engine_outcome engine_select(engine *e, const stream_batch *batch);
 engine_outcome engine_refuse(engine *e, const stream_batch *batch);
 
-/* The same message for a thread of the consumer's. */
+/* The message of engine_refuse(), for a thread of the consumer. */
 void engine_word_record(const stream_reader *reader, const stream_rules *rules,
                         const stream_batch *batch, const stream_selection *selection,
                         stream_error *err);

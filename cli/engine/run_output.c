@@ -263,7 +263,7 @@ stream_status run_output_close(run_output *output, stream_error *err) {
     return status;
 }
 
-/* What was written but not kept goes. */
+/* Remove output that was written but not kept. */
 static void undo(run_output *output) {
     if (output->temporary) {
         remove_file(&output->temporary);

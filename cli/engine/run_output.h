@@ -32,7 +32,7 @@ int run_output_open(run_output *output, const dedup_settings *settings, bool bac
  * in place under its own name. */
 stream_status run_output_commit(run_output *output, bool sync, stream_error *err);
 
-/* What was committed stays: the state that speaks of it is saved, or there is none. */
+/* Keep committed output: the state that counts it is saved, or there is no state. */
 void run_output_keep(run_output *output);
 
 /* End well: commit, keep, close. Or end badly: leave what was kept and nothing

@@ -49,7 +49,7 @@ static size_t place_of(const run_shared *s, broker_id id, bool *there) {
     return low;
 }
 
-/* What is in the sink is known best. */
+/* Note the verdict on a message in doubt; SENT, as the sink told, is final. */
 static bool add_doubt(run_shared *s, broker_id id, doubt_verdict verdict) {
     const stream_array arrays[] = {{&s->doubts, sizeof *s->doubts}};
     bool there;
@@ -65,7 +65,7 @@ static bool add_doubt(run_shared *s, broker_id id, doubt_verdict verdict) {
     return true;
 }
 
-/* Those that have come are settled by now; others do not come for ever. */
+/* Messages that came are no longer in doubt; after a time none is, as the rest will not come. */
 static void drop_doubts(run_shared *s) {
     size_t kept = 0;
     if (s->doubt_count && clock_now(CLOCK_MONOTONIC) > s->until) s->doubt_count = 0;
@@ -78,7 +78,7 @@ static void drop_doubts(run_shared *s) {
 
 static const char letters[] = "nsx"; /* by doubt_verdict */
 
-/* What another process, or one before us, has left. */
+/* The note of another process, or of an earlier run. */
 typedef struct {
     char *bytes;
     size_t length; /* of the lines */
@@ -238,7 +238,7 @@ static bool take_doubts(run_shared *s, const left_note *n) {
     return true;
 }
 
-/* What has their mark in the sink was sent. */
+/* Messages whose mark is in the sink were sent. */
 static int read_tail(run_shared *s, broker_sink *sink, const char *position) {
     const broker_message *messages;
     size_t count;

@@ -59,7 +59,7 @@ static weir_status take_site(weir_live *live, const weir_filter *of, weir__site 
     return WEIR_OK;
 }
 
-/* Those that are to be on servers, in the order of their keys. */
+/* Sites on servers, in the order of their keys. */
 static weir_status take_sites(weir_live *live, weir_filter *filter, size_t level, weir_error *err) {
     size_t last = last_level(filter);
     weir_status status = WEIR_OK;

@@ -127,7 +127,7 @@ weir_status live_places_place(live_site *s, weir_error *err);
 /* What a site of places takes on its server; WEIR_ERR_RANGE: more than a string may have. */
 weir_status live_places_fit(const live_site *s, uint64_t *bytes, weir_error *err);
 
-/* What weir_live_get_slice() says of it. */
+/* The numbers of weir_live_get_slice(). */
 weir_status live_keys_look(live_site *s, weir_remote_slice *out, weir_error *err);
 weir_status live_places_look(live_site *s, weir_remote_slice *out, weir_error *err);
 

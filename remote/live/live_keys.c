@@ -74,7 +74,7 @@ static bool take_answer(live_site *s, const wire_reply *reply, size_t count, boo
     return true;
 }
 
-/* What an error says; true: ask again. */
+/* Note an error of a server; true: ask again. */
 static bool learn(live_site *s, const wire_reply *error) {
     weir_error why;
     if (wire_is_error(error, "WEIREPOCH")) {

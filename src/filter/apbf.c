@@ -137,7 +137,7 @@ static bool keeps(const weir__apbf_shape *s, double generation, double fpr) {
     return weir__apbf_fpr(s, generation, generation) <= fpr;
 }
 
-/* The same without the weights: a little too low, and fast. */
+/* Is the bound kept by the rate without weights? That is a little too low, and fast to find. */
 static bool nearly_keeps(const weir__apbf_shape *s, double generation, double fpr) {
     double fill[WEIR__APBF_SLICES_MOST] = {0}, weight[WEIR__APBF_SLICES_MOST];
     for (unsigned i = 0; i < s->k; i++) weight[i] = 1;

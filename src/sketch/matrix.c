@@ -75,7 +75,7 @@ INLINE uint64_t places_of(const weir__matrix *m, uint64_t hash, unsigned depth, 
     return signs;
 }
 
-/* The same for a block layout: a line, and a counter in each row's share of it. */
+/* Counters of a key in a block layout: a line, and a counter in each row's share of it. */
 INLINE uint64_t block_places(const weir__matrix *m, uint64_t hash, unsigned depth,
                              uint64_t *places) {
     uint64_t x = weir__field_fold(hash), fraction = weir__poly_at(&m->poly[0], x);

@@ -116,7 +116,7 @@ weir_status weir__matrix_self_join(weir__matrix *m, double total, weir_estimator
 weir_status weir__matrix_join(weir__matrix *a, weir__matrix *b, double total_a, double total_b,
                               weir_estimator by, weir_estimate *out, weir_error *err);
 
-/* The same estimates from a single row, for the lemmas. */
+/* Estimates from a single row, for the tests of the lemmas. */
 double weir__row_estimate(const weir__matrix *m, unsigned row, uint64_t hash, double total);
 double weir__row_self_join(const weir__matrix *m, unsigned row, double total);
 double weir__row_join(const weir__matrix *a, const weir__matrix *b, unsigned row, double total_a,

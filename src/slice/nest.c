@@ -262,7 +262,7 @@ static void copy_words(const stretch *s, uint64_t place, const uint64_t *words, 
         memcpy(s->bytes + (from - s->at), (const uint8_t *)words + (from - place), to - from);
 }
 
-/* The same for a part that is itself made of filters; its cells begin at `place`. */
+/* Cells of a part that is itself made of filters, from `place` on. */
 static void pack_part(const stretch *s, uint64_t place, const weir_filter *part) {
     uint64_t end = place + part->cells_bytes;
     uint64_t from = place > s->at ? place : s->at;

@@ -258,10 +258,9 @@ static void weights_are_bounded(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_hold), cmocka_unit_test(plan_holds),
-                                       cmocka_unit_test(keys_are_kept),
-                                       cmocka_unit_test(parts_and_weights),
-                                       cmocka_unit_test(weights_hold),
-                                       cmocka_unit_test(weights_are_bounded)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_hold),    cmocka_unit_test(plan_holds),
+        cmocka_unit_test(keys_are_kept), cmocka_unit_test(parts_and_weights),
+        cmocka_unit_test(weights_hold),  cmocka_unit_test(weights_are_bounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
 #include "wire_reply.h"
 
 /* The number of replies in the bytes; *wrong: the parser refused them. */
-static inline size_t replies_in_pieces(const void *bytes, size_t length, uint64_t reply_bytes, bool *wrong) {
+static inline size_t replies_in_pieces(const void *bytes, size_t length, uint64_t reply_bytes,
+                                       bool *wrong) {
     wire_parser p;
     wire_reply *reply;
     wire_parsed got = WIRE_PARSED_MORE;

@@ -185,7 +185,7 @@ static weir_status too_many_ticks(const weir__window *f, uint64_t ticks, weir_er
                                            : " in layout=block, more in layout=classic");
 }
 
-/* So many ticks as timers of this width tell apart, but one for each record at most. */
+/* Take as many ticks as timers of this width tell apart, at most one for each record. */
 static void resolve_tick(weir__window *f) {
     weir__value *tick = &f->base.values[OPT_TICK];
     unsigned width = choose_width(f);

@@ -16,12 +16,14 @@
  * Drawing    where there are few ways to draw (6,435 for 8 subsets of 15) they are
  *            listed, and one is taken. Else Floyd's algorithm over the subsets by
  *            number, with the bits of a map for what is taken; more than half are
- *            drawn by drawing what is left out. The generator starts from the record's number, so a
- * record draws the same in every run, thread and batch. Cost       about min(k, d-k) additions a
- * super-value; one generator word for a way that is listed, else for two draws. Source
- * thesis 5.2.4, step 1. "Repeat this process l_k times" is read as l_k different subsets: only then
- * does a record meet itself exactly l_k times (eq. 5.1 takes l_k n off) and a pair at most l_k
- * times (the proof of theorem 7), and row k = d of table 5.1 has no error.
+ *            drawn by drawing what is left out. The generator starts from the
+ *            record's number, so a record draws the same in every run, thread and batch.
+ * Cost       about min(k, d-k) additions a super-value; one generator word for a way
+ *            that is listed, else for two draws
+ * Source     thesis 5.2.4, step 1. "Repeat this process l_k times" is read as l_k
+ *            different subsets: only then does a record meet itself exactly l_k times
+ *            (eq. 5.1 takes l_k n off) and a pair at most l_k times (the proof of
+ *            theorem 7), and row k = d of table 5.1 has no error.
  */
 #include "pairs/supervalue.h"
 

@@ -23,12 +23,14 @@
  *            sparse and the single filter of the root's size agree on what is new
  *            (propositions 3 and 4; where a false positive stops a key at a leaf,
  *            the same bits would stop it at the root).
- * Elsewhere  nodes on servers are used by other processes too. Two may find one key unknown at the
- *            root and set it there: setting is test-and-set, so the second is told that the key is
- * on by now, and to it the key is SEEN. Threads    any number may offer and test at once; a key's
- * lock is held on its way (nest.h), a node's while it is asked Cost       one filter call for each
- * level passed, and twice that to set a new key in sparse mode Source     Koloniari et al., CIKM
- * 2011, section 6
+ * Elsewhere  nodes on servers are used by other processes too. Two may find one key
+ *            unknown at the root and set it there: setting is test-and-set, so the second
+ *            is told that the key is on by now, and to it the key is SEEN.
+ * Threads    any number may offer and test at once; a key's lock is held on its way
+ *            (nest.h), a node's while it is asked
+ * Cost       one filter call for each level passed, and twice that to set a new key in
+ *            sparse mode
+ * Source     Koloniari et al., CIKM 2011, section 6
  */
 #include <assert.h>
 #include <stdio.h>

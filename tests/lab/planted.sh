@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A verdict is worth what it can lose: wrong estimators, planted into the lab (planted.c), must
 # make every experiment's verdict fall, or its claims and numbers that hold.
+# `planted.sh NAME...` does so for these experiments, WEIR_PLANT_ALL=1 for all.
 # shellcheck source=../cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 [[ -z ${WEIR_QUICK:-} ]] || { skip planted "minutes: make lab-test runs it"; finish; }
@@ -50,6 +51,7 @@ few+=' count-figure-4.5 count-distinct pairs-table-5.1 slices-fig-1 slices-fig-5
 few+=' slices-fig-10-11 ours-exact ours-bound ours-audit thesis-3.1-grid pairs-cosine live-table-1'
 all=$("$lab" list | awk '{ print $1 }')
 [[ ${WEIR_PLANT_ALL:-} ]] && few=$all
+(($#)) && few=$*
 for name in $few; do
   [[ $name =~ $untouched ]] && continue
   right=$(score none "$name")

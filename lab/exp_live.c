@@ -481,7 +481,7 @@ static bool pipelining_saves(const lab_result *r, lab_words *found) {
 static const lab_case pipe_cases[] = {PIPE_CASE("80%"), PIPE_CASE("50%"), PIPE_CASE("20%"), {0}};
 
 static const lab_claim pipe_claims[] = {
-    {false, "Messages on the wire are the slices that the filter asks.", messages_are_those_counted,
+    {true, "Messages on the wire are the slices that the filter asks.", messages_are_those_counted,
      "equal, in every cell", LAB_WORDS},
     {true, "Pipelining reduces the slices accessed, the more so the fewer duplicates there are.",
      pipelining_saves, "fewer in every cell, and the saving falls from 80 to 20% distinct",

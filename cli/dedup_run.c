@@ -531,6 +531,11 @@ static int open_brokers(dedup *d, stream_options *in) {
     return EXIT_DONE;
 }
 
+/* The threads that read help the filter, too. */
+static void share_parts(void *context, weir_part_fn *part, void *work, size_t count) {
+    stream_share(context, part, work, count);
+}
+
 static int open_streams(dedup *d) {
     const dedup_settings *s = d->settings;
     stream_options in = s->from.in;
@@ -541,6 +546,7 @@ static int open_streams(dedup *d) {
     if (code != EXIT_DONE) return code;
     code = engine_open(&d->engine, &in, d->files.paths, d->files.count);
     if (code != EXIT_DONE) return code;
+    weir_filter_share(d->filter, share_parts, d->engine.reader);
     d->point.resumable = s->state && all_files(s);
     if (s->resume && !d->point.resumable && !(s->source && s->sink))
         return cli_error("--resume reads files and writes a file; pipes and devices cannot be "

@@ -1,13 +1,15 @@
-/* weir_embed.h - weir inside another program: memory and bytes through functions of that program.
+/* weir_embed.h - weir inside another program: memory, threads and bytes through functions of that
+ * program.
  *
- * For servers and languages that have an allocator and files of their own. Where a function takes
- * an allocator, NULL means the system's.
+ * For servers and languages that have an allocator, threads and files of their own. Where a
+ * function takes an allocator, NULL means the system's.
  *
  * Contents:
  *
  *   1. Memory      an allocator; a filter that holds no other memory
- *   2. Filters     saved to and loaded from functions or bytes
- *   3. Snapshots   the same
+ *   2. Threads     that help a filter with long pieces of work (experimental)
+ *   3. Filters     saved to and loaded from functions or bytes
+ *   4. Snapshots   the same
  *
  * Threads, statuses and errors are as in weir.h; weir_sketch.h has the same functions of sketches.
  */
@@ -41,7 +43,22 @@ WEIR_API weir_status weir_filter_new_with(weir_filter **out, const char *spec,
                                           const weir_allocator *allocator, weir_error *err);
 
 /* ------------------------------------------------------------------------
- * 2. Filters
+ * 2. Threads
+ * ------------------------------------------------------------------------ */
+
+/* Calls part(work, i) for each i below `count`, in any order and by any threads, and returns when
+ * all calls have returned. */
+typedef void weir_part_fn(void *work, size_t i);
+typedef void weir_share_fn(void *context, weir_part_fn *part, void *work, size_t count);
+
+/* Have `share` called where weir_filter_offer_batch() does a long piece of work that has parts:
+ * when the table doubles that `recent` begins with. Other filters have no such work. Verdicts and
+ * what is saved are the same. NULL: the caller does it alone, as at first. Never fails. Parts write
+ * to different memory; what they wrote must be seen by the caller when `share` returns. */
+WEIR_EXPERIMENTAL void weir_filter_share(weir_filter *filter, weir_share_fn *share, void *context);
+
+/* ------------------------------------------------------------------------
+ * 3. Filters
  * ------------------------------------------------------------------------ */
 
 /* What weir_filter_save() writes, to and from functions of the caller. `write` takes all of the
@@ -70,7 +87,7 @@ WEIR_API weir_status weir_filter_load_bytes(weir_filter **out, const void *bytes
                                             const weir_allocator *allocator, weir_error *err);
 
 /* ------------------------------------------------------------------------
- * 3. Snapshots
+ * 4. Snapshots
  * ------------------------------------------------------------------------ */
 
 /* What weir_snapshot_write() writes, to a function of the caller. Fails with WEIR_ERR_IO when that

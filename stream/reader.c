@@ -17,6 +17,9 @@
  * with formats that cost much to read (JSON) it so does its share. It does not
  * frame from pipes, where it might wait while a finished block lies ready.
  *
+ * The caller may have work of its own that has parts (stream_share()). A thread that has ended its
+ * block does some of them before it makes another.
+ *
  * A failure is the outcome of a block like any other, so it comes after every
  * record that precedes it, whoever meets it first.
  */
@@ -54,6 +57,15 @@ typedef struct {
     stream_keyer keyer;
 } taker;
 
+/* Work of the caller's in parts. It lives until nobody is at it. */
+typedef struct {
+    void (*part)(void *work, size_t i);
+    void *work;
+    size_t count;
+    _Atomic size_t next; /* part that nobody does yet; or count and more */
+    unsigned at_it;      /* threads besides the caller; guarded by the reader's lock */
+} shared_work;
+
 struct stream_reader {
     stream_options options;
     key_plan plan;
@@ -81,6 +93,7 @@ struct stream_reader {
     size_t wanted, thread_count; /* besides the consumers */
     taker takers[STREAM_CONSUMERS_MOST];
     unsigned taker_count;
+    shared_work *shared; /* or NULL */
 
     _Atomic uint64_t records, bytes;
 };
@@ -136,13 +149,34 @@ static void make_block(stream_reader *r, stream_keyer *keyer) {
     pthread_cond_broadcast(&r->news);
 }
 
+static void do_parts(shared_work *shared) {
+    for (size_t i; (i = atomic_fetch_add(&shared->next, 1)) < shared->count;)
+        shared->part(shared->work, i);
+}
+
+/* Are there parts that nobody does yet? */
+static bool can_help(const stream_reader *r) {
+    return r->shared && atomic_load(&r->shared->next) < r->shared->count;
+}
+
+/* Do some of the parts; the lock is held on entry and exit, and not between. */
+static void help(stream_reader *r) {
+    shared_work *shared = r->shared;
+    shared->at_it++;
+    pthread_mutex_unlock(&r->lock);
+    do_parts(shared);
+    pthread_mutex_lock(&r->lock);
+    if (!--shared->at_it) pthread_cond_broadcast(&r->news);
+}
+
 static void *worker(void *context) {
     stream_reader *r = context;
     stream_keyer keyer;
     bool able = stream__keyer_init(&keyer, &r->plan);
     pthread_mutex_lock(&r->lock);
     while (able && !atomic_load(&r->control.stopping) && !r->finished) {
-        if (can_frame(r)) make_block(r, &keyer);
+        if (can_help(r)) help(r);
+        else if (can_frame(r)) make_block(r, &keyer);
         else pthread_cond_wait(&r->work, &r->lock);
     }
     pthread_cond_broadcast(&r->work); /* the others are to see that it is over */
@@ -289,6 +323,23 @@ void stream_dismiss(stream_reader *r) {
     r->dismissed = true;
     pthread_cond_broadcast(&r->news);
     pthread_cond_broadcast(&r->work);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void stream_share(stream_reader *r, void (*part)(void *work, size_t i), void *work, size_t count) {
+    shared_work shared = {.part = part, .work = work, .count = count};
+    if (r->threaded) {
+        pthread_mutex_lock(&r->lock);
+        assert(!r->shared);
+        r->shared = &shared;
+        pthread_cond_broadcast(&r->work);
+        pthread_mutex_unlock(&r->lock);
+    }
+    do_parts(&shared);
+    if (!r->threaded) return;
+    pthread_mutex_lock(&r->lock);
+    r->shared = NULL;
+    while (shared.at_it) pthread_cond_wait(&r->news, &r->lock);
     pthread_mutex_unlock(&r->lock);
 }
 

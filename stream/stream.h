@@ -362,6 +362,12 @@ stream_status stream_take(stream_reader *reader, unsigned consumer, int timeout_
                           const stream_batch **batch, stream_error *err);
 void stream_dismiss(stream_reader *reader);
 
+/* Call part(work, i) for each i below `count`, in any order and by the reader's threads and the
+ * caller, and return when all calls have returned. A thread first ends the block that it is at.
+ * For the thread that calls stream_next(), between batches. */
+void stream_share(stream_reader *reader, void (*part)(void *work, size_t i), void *work,
+                  size_t count);
+
 /* Describe what is wrong with record i of a batch (STREAM_BAD or
  * STREAM_MISSING) as an error: file, record number, byte offset, reason. */
 void stream_record_error(const stream_reader *reader, const stream_batch *batch, size_t i,

@@ -141,6 +141,19 @@ void weir_filter_clear(weir_filter *filter) {
     filter->class->start(filter);
 }
 
+/* ---- helpers ---- */
+
+void weir_filter_share(weir_filter *filter, weir_share_fn *share, void *context) {
+    filter->share = share;
+    filter->share_context = context;
+}
+
+void weir__filter_share(weir_filter *filter, weir_part_fn *part, void *work, size_t count) {
+    if (filter->share && count > 1) filter->share(filter->share_context, part, work, count);
+    else
+        for (size_t i = 0; i < count; i++) part(work, i);
+}
+
 /* ---- offering and testing ---- */
 
 /* Every class promises of its verdicts: as many bits as keys were called SEEN, none past the

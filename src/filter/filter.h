@@ -60,6 +60,8 @@ struct weir_filter {
     bool windowed;        /* forgets by age; set by create() */
     bool numbered;        /* its window of records goes by numbers that batches have as times */
     bool elsewhere;       /* it has sites on servers, which other processes use too */
+    weir_share_fn *share; /* or NULL; see weir__filter_share() */
+    void *share_context;
     uint64_t offered, seen;
 };
 
@@ -159,6 +161,9 @@ typedef struct weir__filter_class {
 
 /* The class that a spec names. */
 weir_status weir__filter_find(const char *spec, const weir__filter_class **class, weir_error *err);
+
+/* Do all parts of a piece of work, with others if the filter was given any. */
+void weir__filter_share(weir_filter *filter, weir_part_fn *part, void *work, size_t count);
 
 /* As weir_filter_new(), in zeroed memory of another filter and with its allocator. */
 weir_status weir__filter_new_in(weir_filter **out, const char *spec, const weir_filter *owner,

@@ -59,6 +59,40 @@ static void tables_double(void **unused) {
     free_recent(f);
 }
 
+/* Parts of a doubling, the last first, as other threads might do them. */
+static void backwards(void *context, weir_part_fn *part, void *work, size_t count) {
+    unsigned *shared = context;
+    (*shared)++;
+    while (count--) part(work, count);
+}
+
+/* Keys of the j-th of 64 stretches of the table, some about its begin, so that lines are full on
+ * both sides of where one part ends and another begins. */
+static uint64_t crowded_key(uint64_t i) {
+    uint64_t word = test_word(62, i);
+    uint64_t begin = word & UINT64_C(63) << 58, near = word << 6 >> 16;
+    return i % 128 ? word : begin + near - (UINT64_C(1) << 47);
+}
+
+/* A table that doubles in parts is the same in whatever order they are done, and has all keys. */
+static void tables_double_in_parts(void **unused) {
+    (void)unused;
+    enum { KEYS = 1000000 };
+    unsigned shared = 0;
+    recent_filter *alone = make_recent(32 << 20, 1e-6, 3), *f = make_recent(32 << 20, 1e-6, 3);
+    weir_filter_share(&f->base, backwards, &shared);
+    for (uint64_t i = 0; i < KEYS; i++)
+        assert_int_equal(offer_hash(f, crowded_key(i)), offer_hash(alone, crowded_key(i)));
+    assert_true(shared > 0);
+    assert_int_equal(f->state.table, alone->state.table);
+    assert_int_equal(f->state.books.forgotten, 0);
+    assert_memory_equal(f->base.cells, alone->base.cells, f->state.table * LINE_BYTES);
+    for (uint64_t i = 0; i < KEYS; i++) assert_true(test_hash(f, crowded_key(i)));
+    assert_sound(f);
+    free_recent(alone);
+    free_recent(f);
+}
+
 /* Keys prepared so that all are in one line find no place at some time, are forgotten, and do no
  * harm. */
 static void prepared_keys_do_no_harm(void **unused) {
@@ -644,6 +678,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_while_keys_fit),
         cmocka_unit_test(tables_double),
+        cmocka_unit_test(tables_double_in_parts),
         cmocka_unit_test(prepared_keys_do_no_harm),
         cmocka_unit_test(every_shape_is_sound),
         cmocka_unit_test(offered_keys_are_known),

@@ -519,6 +519,53 @@ static void test_consumers(void **state) {
     free(text);
 }
 
+/* ---- work in parts ---- */
+
+typedef struct {
+    _Atomic unsigned done[100];
+    _Atomic bool helped; /* by another thread than the caller's */
+    pthread_t caller;
+} parts;
+
+static void do_part(void *work, size_t i) {
+    parts *p = work;
+    bool helps = !pthread_equal(pthread_self(), p->caller);
+    /* The caller leaves something for others, and is to wait for it. */
+    if (helps && !atomic_exchange(&p->helped, true)) usleep(20000);
+    for (int ms = 0; !helps && i == 0 && ms < 2000 && !p->helped; ms++) usleep(1000);
+    p->done[i]++;
+}
+
+/* Each part is done once, between any two batches, by the threads that there are. Who waits for
+ * ever is killed. */
+static void test_share(void **state) {
+    (void)state;
+    alarm(30);
+    char text[1000]; /* more than is framed ahead, or the threads have gone home */
+    for (size_t i = 0; i < sizeof text; i++) text[i] = i % 2 ? '\n' : 'a';
+    const char *file = test_file(0, text, sizeof text);
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        stream_options o = test_options(STREAM_LINES);
+        stream_reader *reader;
+        const stream_batch *b;
+        parts p = {.caller = pthread_self(), .helped = threads == 1};
+        o.threads = threads;
+        o.block_size = 16;
+        assert_int_equal(stream_open(&reader, &o, &file, 1, NULL), STREAM_OK);
+        stream_share(reader, do_part, &p, 100);
+        for (unsigned i = 0; i < 100; i++) assert_int_equal(p.done[i], 1);
+        assert_true(p.helped);
+        unsigned batches = 1;
+        for (; stream_next(reader, -1, &b, NULL) == STREAM_BATCH; batches++)
+            stream_share(reader, do_part, &p, 1);
+        stream_share(reader, do_part, &p, 0);
+        assert_int_equal(p.done[0], batches);
+        assert_int_equal(p.done[1], 1);
+        stream_close(reader);
+    }
+    alarm(0);
+}
+
 /* One that waits for a batch can be sent home. */
 static void test_dismissed(void **state) {
     (void)state;
@@ -545,6 +592,7 @@ static void test_dismissed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_consumers),
+        cmocka_unit_test(test_share),
         cmocka_unit_test(test_dismissed),
         cmocka_unit_test(test_gzip),
         cmocka_unit_test(test_zstd),

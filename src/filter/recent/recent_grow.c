@@ -1,4 +1,5 @@
 /* recent_grow.c - the table of a small `recent` doubles, and becomes lines. See recent_table.h. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "filter/recent/recent_filter.h"
@@ -10,6 +11,9 @@
  * to be moved: a key of line h is in h + TABLE_RUN - 1 at most, and goes to 2h at least. It also
  * covers those that began again at the first line. */
 #define TABLE_HEAD (2 * TABLE_RUN)
+
+/* Lines of a part that one thread doubles: they become 2 MiB, a huge page. */
+#define PART_LINES 16384u
 
 /* The keys of some lines, which are emptied. */
 static unsigned take_lines(uint8_t *cells, uint64_t first, uint64_t count, uint64_t *hashes) {
@@ -60,13 +64,66 @@ static bool split_line(uint8_t *cells, uint64_t lines, uint64_t i) {
     return true;
 }
 
+/* Lines of a table that is doubled, in parts that have nothing to do with each other: for all but
+ * the last lines of a part, where a key goes to is known to be within the same part. Its first
+ * lines have keys of the part before. */
+typedef struct {
+    recent_filter *f;
+    uint64_t lines;       /* before */
+    uint64_t first, last; /* those at work, of which none becomes another */
+    _Atomic uint64_t lost;
+} doubling;
+
+static uint64_t part_begin(const doubling *d, size_t part) {
+    uint64_t at = (d->first / PART_LINES + part) * PART_LINES;
+    return at > d->first ? at : d->first;
+}
+static uint64_t part_end(const doubling *d, size_t part) {
+    uint64_t at = (d->first / PART_LINES + part + 1) * PART_LINES;
+    return at < d->last ? at : d->last;
+}
+static bool at_edge(uint64_t i, uint64_t begin, uint64_t end) {
+    return i < begin + TABLE_RUN || i + TABLE_RUN >= end;
+}
+
+static void double_part(void *work, size_t part) {
+    doubling *d = work;
+    uint8_t *cells = d->f->base.cells;
+    uint64_t begin = part_begin(d, part), end = part_end(d, part);
+    uint64_t hashes[8], lost = 0;
+    for (uint64_t i = end; i-- > begin;) {
+        if (split_line(cells, d->lines, i) || at_edge(i, begin, end)) continue;
+        unsigned n = take_lines(cells, i, 1, hashes);
+        while (n--) lost += table_offer(cells, 2 * d->lines, hashes[n], true) == NO_PLACE;
+    }
+    if (lost) atomic_fetch_add(&d->lost, lost);
+}
+
+/* The first and last lines of a part, once all parts are done. */
+static void double_edges(const doubling *d, size_t part) {
+    uint64_t begin = part_begin(d, part), end = part_end(d, part), hashes[8];
+    for (uint64_t i = end; i-- > begin;) {
+        if (!at_edge(i, begin, end)) i = begin + TABLE_RUN - 1;
+        put_all(d->f, hashes, take_lines(d->f->base.cells, i, 1, hashes));
+    }
+}
+
+/* The upper half of the lines goes where none are, then the upper half of what is left, and so on.
+ */
 static void double_table(recent_filter *f) {
-    uint64_t head[8 * TABLE_HEAD], hashes[8], lines = f->state.table;
+    uint64_t head[8 * TABLE_HEAD];
+    doubling d = {.f = f, .lines = f->state.table, .first = f->state.table};
     unsigned n = take_lines(f->base.cells, 0, TABLE_HEAD, head);
-    f->state.table = 2 * lines;
-    for (uint64_t i = lines; i-- > TABLE_HEAD;)
-        if (!split_line(f->base.cells, lines, i))
-            put_all(f, hashes, take_lines(f->base.cells, i, 1, hashes));
+    f->state.table = 2 * d.lines;
+    while (d.first > TABLE_HEAD) {
+        d.last = d.first;
+        d.first = (d.last + 1) / 2 > TABLE_HEAD ? (d.last + 1) / 2 : TABLE_HEAD;
+        size_t parts = (d.last - 1) / PART_LINES - d.first / PART_LINES + 1;
+        weir__filter_share(&f->base, double_part, &d, parts);
+        while (parts--) double_edges(&d, parts);
+    }
+    f->state.books.forgotten += d.lost;
+    f->state.books.held -= d.lost;
     put_all(f, head, n);
 }
 

@@ -19,6 +19,7 @@ static _Atomic int chosen = NOT_CHOSEN; /* a weir_cpu_level */
 
 #if defined(__x86_64__)
 static const char *const names[LEVELS] = {"scalar", "sse", "avx2", "avx512"};
+static const cpu_kind kinds[LEVELS] = {CPU_ANY, CPU_ANY, CPU_AVX2, CPU_AVX512};
 
 static weir_cpu_level best(void) {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
@@ -31,10 +32,12 @@ static weir_cpu_level best(void) {
 }
 #elif defined(__aarch64__)
 static const char *const names[LEVELS] = {"scalar", "neon", NULL, NULL};
+static const cpu_kind kinds[LEVELS] = {CPU_ANY, CPU_NEON, CPU_ANY, CPU_ANY};
 
 static weir_cpu_level best(void) { return WEIR_CPU_VECTOR128; }
 #else
 static const char *const names[LEVELS] = {"scalar", NULL, NULL, NULL};
+static const cpu_kind kinds[LEVELS] = {CPU_ANY, CPU_ANY, CPU_ANY, CPU_ANY};
 
 static weir_cpu_level best(void) { return WEIR_CPU_SCALAR; }
 #endif
@@ -77,9 +80,7 @@ weir_cpu_level weir_cpu_now(void) {
 }
 
 cpu_kind weir__cpu(void) {
-    weir_cpu_level level = weir_cpu_now();
-    cpu_kind kind = level == WEIR_CPU_AVX512 ? CPU_AVX512
-                    : level == WEIR_CPU_AVX2 ? CPU_AVX2
-                                             : CPU_ANY;
-    return kind < weir__cpu_most ? kind : weir__cpu_most;
+    unsigned level = weir_cpu_now();
+    while (kinds[level] > weir__cpu_most) level--;
+    return kinds[level];
 }

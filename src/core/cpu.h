@@ -3,8 +3,9 @@
  * A loop that is worth it is written once, as an inline function, and compiled
  * once for each kind of processor: by functions marked FOR_AVX2 and FOR_AVX512
  * that do nothing but call it, and one without a mark. weir__cpu() says which of
- * them to call, by the level of weir_cpu.h: scalar, sse and neon use the one without
- * a mark. The answers are the same; the tests hold them against each other.
+ * them to call, by the level of weir_cpu.h: scalar and sse use the one without a
+ * mark, and so does neon, which every arm64 has, where a loop has none for it. The
+ * answers are the same; the tests hold them against each other.
  */
 #ifndef WEIR_CORE_CPU_H
 #define WEIR_CORE_CPU_H
@@ -14,7 +15,7 @@
 /* Inlined into its caller, and so compiled for the caller's processor. */
 #define HOT static inline __attribute__((always_inline))
 
-typedef enum { CPU_ANY, CPU_AVX2, CPU_AVX512 } cpu_kind;
+typedef enum { CPU_ANY, CPU_NEON, CPU_AVX2, CPU_AVX512 } cpu_kind;
 
 extern cpu_kind weir__cpu_most; /* for tests: use no better than this */
 

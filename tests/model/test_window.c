@@ -582,7 +582,7 @@ static void batches_leave_what_keys_leave_everywhere(void **state) {
     static const char *const more[] = {"k=1",  "k=8", "k=13,renew=yes", "k=9,equal=3", "k=20",
                                        "k=24", "k=32"};
     char spec[160];
-    for (cpu_kind cpu = CPU_ANY; cpu <= CPU_AVX512; cpu++) {
+    for (cpu_kind cpu = CPU_ANY; cpu <= weir__cpu(); cpu++) {
         for (size_t i = 0; i < 4; i++)
             for (size_t j = 0; j < sizeof more / sizeof *more; j++) {
                 snprintf(spec, sizeof spec, "window:memory=48K,fpr=2%%,seed=1,length=2K,%s,%s",

@@ -290,7 +290,7 @@ HOT size_t offer_all(weir_filter *base, const weir_batch *batch, uint64_t *verdi
     return seen;
 }
 
-/* The same three times: for any processor, and for two that do it faster. */
+/* The same again: for any processor, and for those that do it faster. */
 static size_t offer_plain(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     return offer_all(base, batch, verdicts, CPU_ANY);
 }
@@ -301,6 +301,10 @@ FOR_AVX2 static size_t offer_avx2(weir_filter *base, const weir_batch *batch, ui
 FOR_AVX512
 static size_t offer_avx512(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
     return offer_all(base, batch, verdicts, CPU_AVX512);
+}
+#elif defined(__aarch64__)
+static size_t offer_neon(weir_filter *base, const weir_batch *batch, uint64_t *verdicts) {
+    return offer_all(base, batch, verdicts, CPU_NEON);
 }
 #endif
 
@@ -326,6 +330,8 @@ static size_t offer(weir_filter *base, const weir_batch *batch, uint64_t *verdic
     cpu_kind cpu = weir__cpu();
     if (cpu == CPU_AVX512) return offer_avx512(base, batch, verdicts);
     if (cpu == CPU_AVX2) return offer_avx2(base, batch, verdicts);
+#elif defined(__aarch64__)
+    if (weir__cpu() == CPU_NEON) return offer_neon(base, batch, verdicts);
 #endif
     return offer_plain(base, batch, verdicts);
 }

@@ -28,9 +28,9 @@
         return call;                                                                               \
     }
 #define CALL_CPU_VARIANT(name, cpu, arguments)                                                     \
-    ((cpu) == CPU_ANY    ? name##_any arguments                                                    \
+    ((cpu) == CPU_AVX512 ? name##_avx512 arguments                                                 \
      : (cpu) == CPU_AVX2 ? name##_avx2 arguments                                                   \
-                         : name##_avx512 arguments)
+                         : name##_any arguments)
 
 HOT uint64_t load64(const uint8_t *at) {
     uint64_t word;
@@ -109,6 +109,41 @@ typedef struct {
 FOR_AVX2 static inline line_pair pair_load(const uint8_t *at) {
     return (line_pair){_mm256_loadu_si256((const __m256i *)at),
                        _mm256_loadu_si256((const __m256i *)(at + LINE_BYTES / 2))};
+}
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+
+/* A line in four registers. */
+typedef struct {
+    uint64x2_t part[4];
+} line_quad;
+
+HOT line_quad quad_load(const uint8_t *at) {
+    line_quad all;
+    for (unsigned i = 0; i < 4; i++) all.part[i] = vreinterpretq_u64_u8(vld1q_u8(at + 16 * i));
+    return all;
+}
+
+/* Half of the bits of each word. */
+HOT uint32x4_t narrow_words(uint64x2_t a, uint64x2_t b) {
+    return vuzp1q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
+}
+/* Half of the bits of each half word. */
+HOT uint8x16_t narrow_halves(uint32x4_t a, uint32x4_t b) {
+    return vreinterpretq_u8_u16(vuzp1q_u16(vreinterpretq_u16_u32(a), vreinterpretq_u16_u32(b)));
+}
+HOT uint8x16_t quad_narrow(line_quad all) {
+    return narrow_halves(narrow_words(all.part[0], all.part[1]),
+                         narrow_words(all.part[2], all.part[3]));
+}
+
+/* A bit for each pair of bytes of `first`, then of `second`; all bits of a pair are alike. Each
+ * keeps the bit of its place among eight, and additions put them side by side. */
+HOT unsigned bits_of_pairs(uint8x16_t first, uint8x16_t second) {
+    const uint8x16_t place = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    uint8x16_t sum = vandq_u8(vuzp1q_u8(first, second), place);
+    for (unsigned i = 0; i < 3; i++) sum = vpaddq_u8(sum, sum);
+    return vgetq_lane_u16(vreinterpretq_u16_u8(sum), 0);
 }
 #endif
 

@@ -67,6 +67,27 @@ FOR_AVX2 static inline unsigned match_halves_pair(const uint8_t *line, uint64_t 
 #define match_halves_pair(...) 0
 #endif
 
+#if defined(__aarch64__)
+HOT unsigned match_words_quad(const uint8_t *line, uint64_t tag) {
+    const uint64x2_t word = vdupq_n_u64(tag);
+    line_quad all = quad_load(line);
+    for (unsigned i = 0; i < 4; i++)
+        all.part[i] = vceqzq_u64(vshrq_n_u64(veorq_u64(all.part[i], word), 8));
+    uint8x16_t same = quad_narrow(all);
+    return bits_of_pairs(same, same);
+}
+HOT unsigned match_halves_quad(const uint8_t *line, uint64_t tag) {
+    const uint32x4_t half = vdupq_n_u32((uint32_t)(tag >> 32));
+    uint32x4_t same[4];
+    line_quad all = quad_load(line);
+    for (unsigned i = 0; i < 4; i++) same[i] = vceqq_u32(vreinterpretq_u32_u64(all.part[i]), half);
+    return bits_of_pairs(narrow_halves(same[0], same[1]), narrow_halves(same[2], same[3])) >> 1;
+}
+#else
+#define match_words_quad(...) 0
+#define match_halves_quad(...) 0
+#endif
+
 /* A bit for each of n entries that has the tag, in a line of words or of half words. */
 HOT unsigned match_tags(const uint8_t *line, unsigned n, uint64_t tag, bool in_halves,
                         cpu_kind cpu) {
@@ -74,6 +95,8 @@ HOT unsigned match_tags(const uint8_t *line, unsigned n, uint64_t tag, bool in_h
     if (cpu == CPU_AVX512) found = match_tags_wide(line, tag, in_halves);
     else if (cpu == CPU_AVX2)
         found = in_halves ? match_halves_pair(line, tag) : match_words_pair(line, tag);
+    else if (cpu == CPU_NEON)
+        found = in_halves ? match_halves_quad(line, tag) : match_words_quad(line, tag);
     else if (in_halves)
         for (unsigned i = 0; i < HALVES_MOST; i++)
             found |= (unsigned)(get_bits(line, 32 * (i + 1), 32) == tag >> 32) << i;

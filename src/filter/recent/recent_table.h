@@ -61,9 +61,26 @@ FOR_AVX2 static inline table_found table_look_pair(const uint8_t *line, uint64_t
     (table_found) { 0, 0 }
 #endif
 
+#if defined(__aarch64__)
+HOT table_found table_look_quad(const uint8_t *line, uint64_t hash) {
+    const uint64x2_t word = vdupq_n_u64(hash);
+    line_quad all = quad_load(line), same, empty;
+    for (unsigned i = 0; i < 4; i++) {
+        same.part[i] = vceqq_u64(all.part[i], word);
+        empty.part[i] = vceqzq_u64(all.part[i]);
+    }
+    unsigned found = bits_of_pairs(quad_narrow(same), quad_narrow(empty));
+    return (table_found){found & 255, found >> 8};
+}
+#else
+#define table_look_quad(...)                                                                       \
+    (table_found) { 0, 0 }
+#endif
+
 HOT table_found table_look(const uint8_t *line, uint64_t hash, cpu_kind cpu) {
     if (cpu == CPU_AVX512) return table_look_wide(line, hash);
     if (cpu == CPU_AVX2) return table_look_pair(line, hash);
+    if (cpu == CPU_NEON) return table_look_quad(line, hash);
     return (table_found){table_match(line, hash), table_match(line, 0)};
 }
 

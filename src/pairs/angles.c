@@ -106,7 +106,7 @@ static void explain(const double *count, unsigned signs, const double *chance, d
     for (unsigned k = 0; k < STEPS; k++) weight[k] = next[k];
 }
 
-/* The weights of the angles by so many of the signs. */
+/* The weights of the angles by the first n of the signs. */
 static void fit(const double *count, unsigned signs, double *chance, double *weight) {
     double all = 0;
     for (unsigned differ = 0; differ <= signs; differ++) {

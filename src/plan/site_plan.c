@@ -35,7 +35,7 @@
 #define SLICES_MOST 8192.0 /* of a filter: what a client keeps apart (remote/manifest.h) */
 #define KEY_BYTES 8.125    /* on the wire, there and back: a hash and a bit */
 #define REQUEST_BYTES 230  /* and of each command with its answer, */
-#define BATCH_KEYS 65536   /* of which a batch of so many keys needs one for each slice */
+#define BATCH_KEYS 65536   /* keys of a batch, which takes one message for each slice */
 #define LAG                                                                                        \
     1.0 /* seconds: replicas say once a second how far they are, so that is the most which         \
          * a server can be told to tolerate unnoticed */

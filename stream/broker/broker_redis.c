@@ -698,7 +698,7 @@ static stream_status sink_open(void **self, const broker_url *url,
     return look_at_last(s, err);
 }
 
-/* Read replies until only so many are outstanding. */
+/* Read replies until at most `most` are outstanding. */
 static stream_status read_replies(redis_sink *s, size_t most, stream_error *err) {
     while (wire_outstanding(s->link.wire) > most) {
         wire_reply *reply;

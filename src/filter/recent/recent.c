@@ -69,11 +69,11 @@
 #include "filter/recent/recent_table.h"
 
 #define AHEAD 64u   /* lines asked for ahead of the one at work, */
-#define AT_ONCE 16u /* so many at a time */
+#define AT_ONCE 16u /* and how many of them at a time */
 
 /* ---- making one ---- */
 
-/* A window of so many records never has more keys than that: with a line for each no fine line
+/* A window of n records never has more than n keys: with a line for each no fine line
  * overflows, and more would only have to be swept. */
 static weir_status plan_window(recent_filter *f, double eps, weir_error *err) {
     const weir__value *window = &f->base.values[RECENT_WINDOW];

@@ -77,7 +77,7 @@ HOT uint64_t from_place(int x) {
     uint64_t all = ~UINT64_C(0);
     return x <= 0 ? all : x > 63 ? 0 : all << x;
 }
-/* Those of word k that are among the bits [from, to) of a line. */
+/* The bits of word k that are among the bits [from, to) of a line. */
 HOT uint64_t places_in(unsigned k, unsigned from, unsigned to) {
     return from_place((int)from - 64 * (int)k) & ~from_place((int)to - 64 * (int)k);
 }

@@ -11,7 +11,7 @@ enum { RECENT_WINDOW = WEIR__OPT_OWN, RECENT_RENEW }; /* its own options */
 
 #define LAYOUT 10u /* of lines; one more when they come to mean something else */
 
-/* What is known of the lines. State words only. */
+/* Sums over all lines. State words only. */
 typedef struct {
     uint64_t spent;     /* sum of their costs */
     uint64_t held;      /* entries in all of them */

@@ -35,7 +35,7 @@ typedef struct {
     uint64_t keys[1 + ENTRIES_MAX]; /* in order, after a 0: each with its mark as the last bit */
 } gap_keys;
 
-/* What came of a key: whether it was there; if not, how many others had to go for it, and by how
+/* The outcome for a key: whether it was there; if not, how many others had to go for it, by how
  * much the line costs more. */
 typedef struct {
     bool seen;
@@ -145,7 +145,7 @@ HOT unsigned zeros_of_gap(const gap_form *form, uint64_t a, uint64_t b) {
     return (unsigned)(((b >> 1) - (a >> 1)) >> form->gap_bits);
 }
 
-/* By how many 0s the gaps are more with a key, after so many others and before the next. */
+/* By how many 0s the gaps grow with a key, behind the first `below` keys and before the next. */
 HOT unsigned zeros_more(const gap_keys *keys, const gap_form *form, unsigned below, uint64_t key,
                         unsigned next) {
     uint64_t before = keys->keys[below];
@@ -155,14 +155,14 @@ HOT unsigned zeros_more(const gap_keys *keys, const gap_form *form, unsigned bel
     return more + zeros_of_gap(form, key, after) - zeros_of_gap(form, before, after);
 }
 
-/* Whether one more key can be written, after so many others. */
+/* Whether one more key can be written behind the first `below` keys. */
 HOT bool has_room_for(const gap_keys *keys, const gap_form *form, unsigned below, uint64_t key) {
     unsigned zeros = keys->zeros + zeros_more(keys, form, below, key << 1, below + 1);
     return keys->n < form->most &&
            form->gaps + zeros + (keys->n + 1) * (1 + form->width) <= LINE_BITS;
 }
 
-/* A key with its mark comes after so many others; the i-th one goes. */
+/* A key with its mark comes behind the first `below` keys; the i-th key goes. */
 HOT void insert_key(gap_keys *keys, const gap_form *form, unsigned below, uint64_t key) {
     uint64_t *at = &keys->keys[below + 1];
     keys->zeros += zeros_more(keys, form, below, key, below + 1);

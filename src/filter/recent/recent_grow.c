@@ -28,7 +28,7 @@ static unsigned take_lines(uint8_t *cells, uint64_t first, uint64_t count, uint6
     return n;
 }
 
-/* Keys that are in no line yet come into a table of so many lines. */
+/* Keys that are in no line yet come into the table. */
 static void put_all(recent_filter *f, const uint64_t *hashes, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         bool put = table_offer(f->base.cells, f->state.table, hashes[i], true) != NO_PLACE;

@@ -152,7 +152,7 @@ FOR_AVX2 static inline unsigned zeros_between(const gap_form *form, int32_t a, i
     return (uint32_t)(b - a) >> form->gap_bits;
 }
 
-/* By how many 0s the gaps are more with a key after so many others. */
+/* By how many 0s the gaps grow with a key behind the first `below` keys. */
 FOR_AVX2 static inline unsigned zeros_with(lane_keys *keys, const gap_form *form, unsigned below,
                                            int32_t key) {
     const int32_t *at = lanes_of(keys) + below;
@@ -174,7 +174,7 @@ FOR_AVX2 static inline void take_lane(lane_keys *keys, const gap_form *form, uns
     keys->n--;
 }
 
-/* A key comes after so many others. */
+/* A key comes behind the first `below` keys. */
 FOR_AVX2 static inline void put_lane(lane_keys *keys, const gap_form *form, unsigned below,
                                      int32_t key, bool mark) {
     int32_t *at = lanes_of(keys) + 1;
@@ -251,7 +251,7 @@ FOR_AVX2 static inline void spell_lanes(lane_keys *keys, const gap_form *form, i
     }
 }
 
-/* Pairs of so many bits to the top of an empty line, the first one highest. From the last one on,
+/* Pairs of `bits` bits to the top of an empty line, the first one highest. From the last one on,
  * so that each store covers what the one before has left over. */
 FOR_AVX2 static inline void pack_pairs(uint8_t *line, const uint64_t *pairs, unsigned count,
                                        unsigned bits) {
@@ -354,8 +354,8 @@ FOR_AVX2 static inline void sort_to_lanes(const line_shape *shape, uint8_t *line
     write_lanes(shape, line, &keys, form);
 }
 
-/* Offer a key to a line of n keys. False: it is new, so many had to go for it, and the line costs
- * so much more. */
+/* Offer a key to a line of n keys. False: it is new; `gone` keys had to go for it, and the line
+ * costs `cost` more. */
 FOR_AVX2 static inline bool offer_lanes(const line_shape *shape, uint8_t *line,
                                         const gap_form *form, unsigned n, uint64_t tag,
                                         uint8_t *gone, uint64_t *cost) {

@@ -53,7 +53,7 @@ static int by_tag(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* False: the form has no room for so many keys. `sorted` are all tags in order. */
+/* False: the form has no room for all keys. `sorted` are all tags in order. */
 static bool write_in(const line_shape *shape, uint8_t *line, unsigned number,
                      const line_content *sorted) {
     const gap_form *form = &shape->form[number];

@@ -24,7 +24,7 @@ static uint64_t cost_of(double match, double eps) {
     return (uint64_t)ceil(match / eps * (double)COST_ONE);
 }
 
-/* Keys that a line has room for, on average, if there are so many numbers for them. */
+/* Keys that a line has room for, on average, if keys are below `numbers`. */
 static double keys_held(const gap_form *form, double numbers) {
     double low = 1, high = ENTRIES_MAX, part = ldexp(1, (int)form->gap_bits) / numbers;
     while (high - low > 0.01) {

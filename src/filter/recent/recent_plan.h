@@ -21,7 +21,7 @@
 #define WIDTH_MAX 56u    /* of a remainder: with a shift of up to 7 bits it is read in one load */
 #define COUNT_BITS 8u    /* for the number of keys, where it is written down */
 #define SECTOR_BITS 3u   /* of the hand, */
-#define SECTORS 8u       /* which is in one of so many parts of a line */
+#define SECTORS 8u       /* parts of a line, one of which it is in */
 #define LANES_MOST 64u   /* keys of a line that is read into registers: marks are one word, */
 #define LANE_MAX 25u     /* and a remainder fits 32 bits, wherever in a byte it begins */
 

@@ -86,7 +86,7 @@ HOT table_found table_look(const uint8_t *line, uint64_t hash, cpu_kind cpu) {
 
 HOT uint64_t table_hash(uint64_t hash) { return hash | (hash == 0); }
 
-/* Whether a table of so many lines has a hash; if not it is put there, with `enter`. */
+/* Whether a table of `lines` lines has a hash; if not it is put there, with `enter`. */
 HOT unsigned table_offer(uint8_t *cells, uint64_t lines, uint64_t hash, bool enter) {
     uint64_t number = weir__scale(hash, lines);
     for (unsigned run = 0; run < TABLE_RUN; run++) {

@@ -5,7 +5,7 @@
 #include "weir.h"
 #include "weir_plan.h"
 
-/* A way to lay out all lines: so many groups, of which the keys that fall into
+/* A way to lay out all lines: `groups` groups, of which the keys that fall into
  * one push each other out. Groups have `slots` places, a share `wide` of them,
  * and the others one fewer. */
 typedef struct {

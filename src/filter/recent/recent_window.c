@@ -48,7 +48,7 @@ enum {
     FINE_TICKS = 3 << 20, /* in a window at most: three quarters of the stamps */
     SPARE_BITS = 6,       /* of a fine fingerprint, so that a coarse one can be made of it */
     ENTRY_MOST = 57,      /* bits that get_bits() reads wherever they are */
-    PRESSED = 8,          /* one slot in so many in use: beyond that the fine form is left */
+    PRESSED = 8,          /* one slot in 8 is in use: from there on the fine form is left */
     SLOTS = 8             /* in a coarse group */
 };
 

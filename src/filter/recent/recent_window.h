@@ -12,7 +12,7 @@
 /* How the lines are written. */
 typedef struct {
     uint64_t tick;       /* records or nanoseconds */
-    uint32_t ticks;      /* an entry is good for so many ticks, the one it came in included */
+    uint32_t ticks;      /* that an entry is good for, the one it came in included */
     uint32_t stamps;     /* that there are */
     unsigned stamp_bits; /* of one */
     unsigned groups;     /* in a line */

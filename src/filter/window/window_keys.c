@@ -178,7 +178,7 @@ typedef struct {
 
 /* What is the same for many keys, and what they change in the counts. These are brought up
  * to date before anybody looks at them: when a tick begins or ends, when the sweep goes on,
- * which is with every 64th key, and when so many new keys have come that there might be too
+ * which is with every 64th key, and when enough new keys have come for there to be too
  * much. */
 enum { LOST_MOST = WEIR__SWEEP_EVERY * WEIR__K_MOST };
 typedef struct {

@@ -35,8 +35,8 @@ typedef struct {
     uint64_t keys[1 + ENTRIES_MAX]; /* in order, after a 0: each with its mark as the last bit */
 } gap_keys;
 
-/* The outcome for a key: whether it was there; if not, how many others had to go for it, by how
- * much the line costs more. */
+/* The outcome for a key: whether it was there; if not, how many others had to go for it, and by
+ * how much the line costs more. */
 typedef struct {
     bool seen;
     uint8_t gone;

@@ -331,7 +331,7 @@ void stream_share(stream_reader *r, void (*part)(void *work, size_t i), void *wo
     if (r->threaded) {
         pthread_mutex_lock(&r->lock);
         assert(!r->shared);
-        r->shared = &shared;
+        r->shared = &shared; // cppcheck-suppress autoVariables -- until this function is over
         pthread_cond_broadcast(&r->work);
         pthread_mutex_unlock(&r->lock);
     }

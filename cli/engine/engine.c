@@ -188,7 +188,7 @@ static void look_at_first_time(engine *e, const stream_batch *b) {
     if (unit == 3 || b->times[first] < early || b->times[first] >= late) return;
     cli_warn("record %llu of '%s': its time by %s is in early 1970; it looks like %s: "
              "--time-format %s",
-             (unsigned long long)(b->first_record + first),
+             (unsigned long long)b->first_record + first,
              strcmp(b->file, "-") ? b->file : "standard input", units[unit].given, units[unit].name,
              units[unit].wanted);
 }

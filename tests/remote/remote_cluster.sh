@@ -45,7 +45,7 @@ is inspect-offered 80000 "$(grep -oE '"offered":[0-9]+' out | cut -d: -f2 | awk 
 trouble_like inspect-nothing "inspect: there is no filter 'nothing' on the servers" inspect "$(cluster_url nothing)"
 
 # fewer slices than masters, if that is asked for; and as many as there are for all who come later
-run dedup --at "$(cluster_url one)" --memory 1M --slices 1 --stats=json first; is one-slice '0 "slices":1' "$rc $(grep -o '"slices":1' err)"
+run dedup --at "$(cluster_url one)" --memory 1M --slices 1 --stats=json first; is one-slice '0 "slices":1,"masters"' "$rc $(grep -o '"slices":1,"masters"' err)"
 trouble_like other-slices "dedup: '*/one' holds a filter in 1 slices, not 3; *" dedup --at "$(cluster_url one)" --slices 3 first
 
 # two at once: each key once
